@@ -152,7 +152,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown.code_rows": lambda text: list(markdown.code_rows(text.split("\n"))),
     "markdown.cut": lambda text: markdown.cut(text, len(text) // 2),
     "markdown.read_page": markdown.read_page,
-    "markdown.unbulleted": markdown.unbulleted,
+    "markdown.unbulleted": markdown.strip_bullet,
     "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml.__wrapped__, text),
     "fence.neutral": fence.neutral,
     "fence.visible": fence.visible,

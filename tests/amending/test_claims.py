@@ -90,7 +90,7 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(wiki: WikiHome, monkeyp
     monkeypatch.setattr(locks, "PATIENCE_S", 0.01)
     known = ident(wiki)
     before = wiki.files()
-    with locks.held(Path(wiki.home.paths.compile_lock)), pytest.raises(ExpectedError, match="compile is running"):
+    with locks.take(Path(wiki.home.paths.compile_lock)), pytest.raises(ExpectedError, match="compile is running"):
         corrections.retire(wiki.home, known)
     with pytest.raises(ExpectedError, match="no learned fact"):
         corrections.retire(wiki.home, "l-00000000")

@@ -467,7 +467,7 @@ def test_the_next_worker_completes_a_forget_that_was_broken_off(
 
 
 def test_who_forgets_while_a_worker_is_at_it_is_told_at_once(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
-    with locks.held(Path(home.paths.worker_lock)):
+    with locks.take(Path(home.paths.worker_lock)):
         waits = threading.Thread(target=run, args=(forget, home, "s1", "--yes"))
         waits.start()
         told = ""

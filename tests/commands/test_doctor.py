@@ -161,7 +161,7 @@ def test_a_folder_that_cannot_lock_is_broken(home: Home, monkeypatch: pytest.Mon
     def refuse(path: Path) -> None:
         raise CannotLockError(f"{path} cannot be locked")
 
-    monkeypatch.setattr("memoria.ground.locks.held", refuse)
+    monkeypatch.setattr("memoria.ground.locks.take", refuse)
     assert levels(checks.check_lock(home)) == [BROKEN]
 
 

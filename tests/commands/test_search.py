@@ -72,7 +72,7 @@ def test_a_search_waits_for_no_rebuild(
     assert "The search index is being brought up to date" in answer.err
     (way,) = started
     assert way == own_command(sys.executable, "search", "--wait")
-    with locks.held(Path(paths.indexer_lock)) as mine:
+    with locks.take(Path(paths.indexer_lock)) as mine:
         assert mine
         assert run("zebra") == 0  # while it is at work, none is started
     assert len(started) == 1

@@ -433,7 +433,7 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(desk: Machine, lap
     assert "zeppelin" in day(laptop).read_text()
     laptop.forget("zeppelin")
     laptop.sync()
-    with locks.held(Path(desk.home.paths.worker_lock)) if hindrance == "worker" else nullcontext():
+    with locks.take(Path(desk.home.paths.worker_lock)) if hindrance == "worker" else nullcontext():
         desk.sync(lambda step: killed(step == hindrance))
     meet(laptop, desk)
     assert [path for path, data in texts(desk) if b"zeppelin" in data.lower()] == []

@@ -643,7 +643,7 @@ def test_the_exchange_never_runs_under_the_workers_lock_and_what_came_is_on_the_
     ask = Server.user
 
     def asked(self: Server) -> str:
-        with locks.held(Path(named.paths.worker_lock)) as mine:
+        with locks.take(Path(named.paths.worker_lock)) as mine:
             free.append(mine)
         return ask(self)
 

@@ -68,7 +68,7 @@ def test_what_is_no_file_of_the_home_stops_no_verb_and_is_not_shown(home: Home, 
 def test_the_doctor_says_of_each_what_it_is(home: Home) -> None:
     assert [slug for slug, _ in home_files.articles(home.paths.knowledge)] == ["concepts/deploys"]
     assert [day for day, _ in home_files.days(home.paths.daily)] == [DAY.isoformat()]
-    found = {each.name: each.reason for each in home_files.left_out(home.paths.knowledge, is_daily=False)}
+    found = {each.name: each.reason for each in home_files.other_files(home.paths.knowledge, is_daily=False)}
     assert found == {
         **({"concepts/caf?.md": "has a name that is no UTF-8"} if sys.platform == "linux" else {}),
         "concepts/folder": "is a link to a folder", "concepts/huge.md": "is larger than 64 MiB",
@@ -78,7 +78,7 @@ def test_the_doctor_says_of_each_what_it_is(home: Home) -> None:
     }  # fmt: skip
     for folder, why in ((home.paths.knowledge, home_files.NOT_AN_ARTICLE), (home.paths.daily, home_files.NOT_A_DAY)):
         Path(folder, "2026-02-30.md").touch()
-        left = home_files.left_out(folder, is_daily=folder == home.paths.daily)
+        left = home_files.other_files(folder, is_daily=folder == home.paths.daily)
         assert why in [each.reason for each in left if each.name == "2026-02-30.md"]
     (named,) = checks.check_files(home)
     assert named.text.endswith(" and more")
@@ -119,5 +119,5 @@ def test_a_copy_of_a_sync_program_is_told_from_a_page_of_its_own(tmp_path: Path)
     for name in (*copies, *own):
         (folder / f"{name}.md").write_text(page.replace("Plan", "Other") if name == "plan 3" else page)
     assert sorted(slug for slug, _ in home_files.articles(tmp_path)) == sorted(f"concepts/{name}" for name in own)
-    found = {each.name: each.original for each in home_files.left_out(tmp_path, is_daily=False)}
+    found = {each.name: each.original for each in home_files.other_files(tmp_path, is_daily=False)}
     assert found == {f"concepts/{name}.md": "concepts/plan.md" for name in copies}

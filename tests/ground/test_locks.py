@@ -18,12 +18,12 @@ from memoria.ground.errors import CannotLockError
 
 def test_a_lock_has_one_holder_and_is_free_after_it(tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.lock"
-    with locks.held(path) as mine:
+    with locks.take(path) as mine:
         assert mine
         for _ in range(2):  # the one that did not get it has not let it go
-            with locks.held(path) as other:
+            with locks.take(path) as other:
                 assert not other
-    with locks.waiting(path), locks.held(path) as mine:
+    with locks.waiting(path), locks.take(path) as mine:
         assert not mine
 
 
@@ -32,7 +32,7 @@ def test_a_file_system_without_locks_is_refused_in_clear_words(tmp_path: Path, m
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(portalocker.portalocker, "LOCKER", refuse)
-    for lock in (locks.held, locks.waiting):
+    for lock in (locks.take, locks.waiting):
         with pytest.raises(CannotLockError, match="MEMORIA_STATE"), lock(tmp_path / "a.lock"):
             pass
 
@@ -42,11 +42,11 @@ def test_a_lock_is_waited_for_and_who_waits_says_so(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("sys.stderr", SimpleNamespace(write=said.put, flush=lambda: None))
 
     def take(lock: AbstractContextManager[object]) -> None:
-        with lock as mine, locks.held(path) as second:
+        with lock as mine, locks.take(path) as second:
             said.put(f"{mine} {second}")
 
-    for lock, first in ((locks.held(path, 60.0), ""), (locks.waiting(path, "It waits."), "It waits.")):
-        with locks.held(path):
+    for lock, first in ((locks.take(path, 60.0), ""), (locks.waiting(path, "It waits."), "It waits.")):
+        with locks.take(path):
             waits = threading.Thread(target=take, args=(lock,))
             waits.start()
             assert not first or said.get(timeout=60) + said.get() == f"{first}\n"

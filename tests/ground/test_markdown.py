@@ -95,7 +95,7 @@ def test_a_file_is_read_as_obsidian_and_commonmark_have_it() -> None:
     pages = [["x", "```", "# no", "```", "# A", "# B"], ["## A", "# B"], ["### A", "# B"], []]
     assert list(map(markdown.first_heading, pages)) == ["A", "", "B", ""]
     items = ["- [ ] do", "* [x] done", "+ x", "1. x", "[] y", "-x", " - z"]
-    assert list(map(markdown.unbulleted, items)) == ["do", "done", "x", "1. x", "y", "-x", "z"]
+    assert list(map(markdown.strip_bullet, items)) == ["do", "done", "x", "1. x", "y", "-x", "z"]
 
 
 def test_frontmatter_that_nests_too_deeply_for_the_loader_is_refused() -> None:

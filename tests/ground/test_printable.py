@@ -31,7 +31,7 @@ def test_only_what_can_be_read_is_printed(text: str, line: str, lines: str) -> N
     (1200, "entry", "1,200 entries"), (2, "day", "2 days"), (1, "entry", "1 entry"),
 ])  # fmt: skip
 def test_one_is_counted_in_the_singular(number: int, noun: str, text: str) -> None:
-    assert printable.counted(number, noun) == text
+    assert printable.amount(number, noun) == text
 
 
 def _write(file: printable.LogFile, message: str) -> None:
@@ -52,10 +52,10 @@ def test_the_log_is_made_with_its_first_record_for_its_owner_alone_and_each_reco
 
 def test_only_a_yes_on_a_terminal_is_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ExpectedError, match="Add --yes"):
-        printable.agreed("Remove it?", "Add --yes.")
+        printable.confirm("Remove it?", "Add --yes.")
     said = iter(("y", " Yes\n", "\n", "n", "yesterday", ""))  # the last is Ctrl-D
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, readline=lambda: next(said)))
-    assert [printable.agreed("Remove it?", "") for _ in range(6)] == [True, True, False, False, False, False]
+    assert [printable.confirm("Remove it?", "") for _ in range(6)] == [True, True, False, False, False, False]
     assert capsys.readouterr().out == "Remove it? [y/N] " * 6, "the answer is typed beside the question"
 
 

@@ -194,7 +194,7 @@ def test_without_a_client_in_the_wheel_the_users_own_is_run_when_it_is_new_enoug
     claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, api = claude(lambda _: json.dumps(ANSWERS["flush"]))
-    monkeypatch.setattr(client_program, "bundled", lambda: "")
+    monkeypatch.setattr(client_program, "bundled_client", lambda: "")
     monkeypatch.setattr(client_program, "PLACES", ("~/.local/bin",))
     old, own = tmp_path / "old" / "claude", tmp_path / "user" / ".local" / "bin" / "claude"
     for path in (old, own):

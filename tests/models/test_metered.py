@@ -57,7 +57,7 @@ def test_a_call_that_must_come_soon_has_one_attempt_and_does_not_wait_for_others
         model.complete_soon(lambda: PROMPT, 0.0)
     assert (len(asked.prompts), slept, outcomes(ledger)) == (1, [], ["ModelUnavailableError"])
     assert model.complete_soon(lambda: None, 0.0) is None
-    with locks.held(model.lock), pytest.raises(ModelUnavailableError, match="other model calls"):
+    with locks.take(model.lock), pytest.raises(ModelUnavailableError, match="other model calls"):
         model.complete_soon(lambda: PROMPT, 0.0)
     assert len(asked.prompts) == 1
     completion = model.complete_soon(lambda: PROMPT, 0.0)
@@ -69,7 +69,7 @@ def test_a_call_that_is_cut_off_is_booked_by_estimate(ledger: Ledger) -> None:
     ledger.book(Call("flush", "scripted", "p", "ok", 1000, 0, 0.01, 1.0))
 
     def cut(_: Prompt) -> Item:
-        with locks.held(model.lock) as is_free:
+        with locks.take(model.lock) as is_free:
             raise SystemError if is_free else KeyboardInterrupt  # one call at a time
 
     model, _, _ = metered(ledger, cut)

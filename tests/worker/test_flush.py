@@ -432,7 +432,7 @@ def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: 
 def test_two_workers_are_one(bench: Bench) -> None:
     bench.script()
     bench.job(exchange(1))
-    with locks.held(Path(bench.home.paths.worker_lock)) as mine:
+    with locks.take(Path(bench.home.paths.worker_lock)) as mine:
         assert mine
         assert worker.work(bench.home) == 0
     assert len(bench.waiting()) == 1

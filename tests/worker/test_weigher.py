@@ -190,7 +190,7 @@ def test_nothing_is_asked_or_sent_once_a_text_was_forgotten_or_a_folder_excluded
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = make({"needed": [1]})
-    with locks.held(Path(world.home.paths.model_lock)) as mine:
+    with locks.take(Path(world.home.paths.model_lock)) as mine:
         assert mine
         monkeypatch.setattr(weigher, "WAIT_S", 0.0)
         assert world.weigh() == ""
@@ -199,7 +199,7 @@ def test_nothing_is_asked_or_sent_once_a_text_was_forgotten_or_a_folder_excluded
     forget = partial(Tombstones(world.home.paths).add, "Add a discount code")
     exclude = partial(monkeypatch.setenv, "MEMORIA_EXCLUDE", "/nowhere/shop")
     for asked, change in (("code", forget), ("field", exclude)):
-        with locks.held(Path(world.home.paths.model_lock)):
+        with locks.take(Path(world.home.paths.model_lock)):
             waits = threading.Thread(target=world.weigh, args=[f"Add a discount {asked}"])
             waits.start()
             change()

@@ -74,7 +74,7 @@ def retire(home: Home, ident: str) -> None:
     Raise ExpectedError when there is no such statement, or it holds no longer.
     """
     with (
-        locks.needed(Path(home.paths.compile_lock), "A compile"),
+        locks.require(Path(home.paths.compile_lock), "A compile"),
         Keeper.at(home) as keeper,
         Index(home.paths.index) as index,
     ):

@@ -28,7 +28,7 @@ from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
-from memoria.ground.said import said, said_in
+from memoria.ground.said import row_words, words
 from memoria.search.words import folded, holds
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
@@ -295,7 +295,7 @@ class _Planner:
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
-                held = plan.held(said(json.dumps(replace(fact, history=()).to_dict())))
+                held = plan.held(words(json.dumps(replace(fact, history=()).to_dict())))
                 if fact.id in stands or quoted or named or held:
                     plan.facts.append(fact)
         if plan.kind not in ("fact", "text"):  # also in the words that a person gave it in an article
@@ -374,10 +374,10 @@ class _Planner:
     def _others(self, plan: Plan) -> None:
         """Find the files beside days and articles that hold it: a sync program's copies, pages without frontmatter."""
         daily, knowledge = self.daily.folder, Path(self.home.paths.knowledge)
-        names = [daily / each.name for each in home_files.left_out(daily, is_daily=True)]
+        names = [daily / each.name for each in home_files.other_files(daily, is_daily=True)]
         names += [knowledge / f"{slug}.md" for slug in Wiki(self.home.paths).slugs() if slug not in self.articles]
         gone = {f"{slug}.md" for slug, count in plan.articles.items() if count < 0}
-        for each in home_files.left_out(knowledge, is_daily=False):
+        for each in home_files.other_files(knowledge, is_daily=False):
             names.append(knowledge / each.name)
             if each.original in gone:
                 plan.others[knowledge / each.name] = home_files.read(knowledge / each.name), None
@@ -399,14 +399,14 @@ def _without(text: str, plan: Plan) -> str:
         if line.learned.id in facts:
             day.remove(line)
     day.bury(plan.ids)
-    day.strike(lambda row: holds(said_in(row), plan.needle) or any(ident in row for ident in cited))
+    day.strike(lambda row: holds(row_words(row), plan.needle) or any(ident in row for ident in cited))
     return day.text
 
 
 def without_lines(text: str, needle: str) -> str:
     """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
     day = DayText(text)
-    day.strike(lambda row: holds(said_in(row), needle))
+    day.strike(lambda row: holds(row_words(row), needle))
     return day.text
 
 

@@ -30,7 +30,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
-from memoria.ground.said import said
+from memoria.ground.said import words
 from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
@@ -131,7 +131,7 @@ def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
         if fact.id in facts
         or (plan.project and plan.project in fact.projects)
         or (fact.session and fact.session in sessions)
-        or plan.held(said(json.dumps(fact.to_dict())))
+        or plan.held(words(json.dumps(fact.to_dict())))
     ]
 
 
@@ -155,7 +155,7 @@ def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove the facts that wait to be stored and go, and whatever contains the text."""
     facts, held = {fact.id for fact in plan.facts}, plan.held
     for path, body in outbox.waiting().items():
-        if ("event" in body and body.get("id") in facts) or held(said(json.dumps(body))):
+        if ("event" in body and body.get("id") in facts) or held(words(json.dumps(body))):
             path.unlink(missing_ok=True)
 
 

@@ -201,7 +201,7 @@ def check_excluded(home: Home) -> Findings:
     visible = Visibility(home.settings, home.paths)
     for project, count in sorted(counts.items()):
         if visible.hides(project):
-            stored = f"{printable.counted(count, 'entry')} of the excluded project {project}, which no session is shown"
+            stored = f"{printable.amount(count, 'entry')} of the excluded project {project}, which no session is shown"
             yield Finding("excluded", NOTE, stored, f"run {invocation.command(f'forget --project {project}')}")
 
 
@@ -234,8 +234,8 @@ def check_home(home: Home) -> Findings:
 
 def check_files(home: Home) -> Findings:
     """Check whether something lies among the daily logs and articles that is not read."""
-    found = [*home_files.left_out(home.paths.daily, is_daily=True)]
-    found += home_files.left_out(home.paths.knowledge, is_daily=False)
+    found = [*home_files.other_files(home.paths.daily, is_daily=True)]
+    found += home_files.other_files(home.paths.knowledge, is_daily=False)
     if found:
         names = f"{', '.join(each.name for each in found[:NAMED])}{' and more' if len(found) > NAMED else ''}"
         yield Finding("files", NOTE, f"not read: {names}", f"{invocation.command('doctor --wiki')} says why")
@@ -276,7 +276,7 @@ def check_lock(home: Home) -> Findings:
                           f"end it (`kill -9 {pid}`): nothing is lost, the next one goes on")  # fmt: skip
     path = Path(home.paths.notices_lock)
     try:
-        with locks.held(path) if path.exists() else nullcontext():
+        with locks.take(path) if path.exists() else nullcontext():
             yield Finding("lock", OK, "files can be locked")
     except CannotLockError as error:
         yield Finding("lock", BROKEN, str(error), "set MEMORIA_STATE to a folder on a local disk")
@@ -334,7 +334,7 @@ def check_jobs(home: Home) -> Findings:
         aside = ledger.failed_compiles()
     days = max((time.time() - job.stamp / 1e9 for job in waiting), default=0.0) / 86_400
     told = f"{len(waiting)} wait, {len(failed)} failed"
-    told += f", {printable.counted(len(aside), 'entry')} not compiled" if aside else ""
+    told += f", {printable.amount(len(aside), 'entry')} not compiled" if aside else ""
     if failed or aside or is_tried or days > 1:
         told += f", one waits for {days:.0f} days" if days > 1 else ""
         yield Finding("jobs", NOTE, told, f"{invocation.command('status')} says why, and what to do")
@@ -348,7 +348,7 @@ def check_understood(home: Home) -> Findings:
         compared = [(path, fates) for path, (_, fates) in ledger.checked().items()]
     unknown = not_understood(compared)
     for one in unknown:
-        told = f"{printable.counted(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"
+        told = f"{printable.amount(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"
         remedy = f"update memoria: it may be too old; {invocation.command('verify --all')} looks again"
         yield Finding("transcripts", NOTE, told, remedy)
     if compared and not unknown:

@@ -41,7 +41,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     seen: set[str] = set()
     while True:
         lock = Path(home.paths.compile_lock)
-        with locks.held(lock) if args.due else locks.needed(lock, "Another compile") as mine:
+        with locks.take(lock) if args.due else locks.require(lock, "Another compile") as mine:
             if args.due and not mine:
                 return 0
             failpoints.reach("compile.locked")
@@ -93,12 +93,12 @@ def _day(name: str | None, daily: DailyLog) -> str:
 def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
     entries = sum(len(batch.entries) for batch in batches)
     sizes = [len(compile_.prompt(batch).text) if batch.facts else 0 for batch in batches]
-    calls = printable.counted(sum(map(bool, sizes)), "model call")
-    print(f"{printable.counted(entries, 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
+    calls = printable.amount(sum(map(bool, sizes)), "model call")
+    print(f"{printable.amount(entries, 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
     for batch, size in zip(batches, sizes, strict=True):
-        held = f"{printable.counted(len(batch.facts), 'statement')} of {printable.counted(len(batch.entries), 'entry')}"
+        held = f"{printable.amount(len(batch.facts), 'statement')} of {printable.amount(len(batch.entries), 'entry')}"
         if size:
-            print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.counted(size, 'character')}")
+            print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.amount(size, 'character')}")
     if compile_.ledger.by_hand() or not all(sizes):
         print("What you wrote by hand is not counted yet, and may take a call more.")
 
@@ -123,16 +123,16 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
         taken = {entry.id for batch in batches for entry in batch.entries}
         waiting = len({entry.id for entry in compile_.waiting()} & taken)
         compile_.ledger.note("compile-failed", "", str(failure))
-        raise ExpectedError(f"{failure} ({printable.counted(waiting, 'entry')} waiting; nothing is lost)")
+        raise ExpectedError(f"{failure} ({printable.amount(waiting, 'entry')} waiting; nothing is lost)")
 
 
 def _counts(compile_: Compile, report: Report, total: int) -> str:
     spent = compile_.model.spent
     tokens = spent.input_tokens + spent.output_tokens
     return (
-        f"{report.entries:,} of {printable.counted(total, 'entry')} compiled: "
-        f"{printable.counted(len(report.created), 'article')} created, {len(set(report.updated))} updated; "
-        f"{printable.counted(tokens, 'token')}, ${spent.cost_usd:.4f}"
+        f"{report.entries:,} of {printable.amount(total, 'entry')} compiled: "
+        f"{printable.amount(len(report.created), 'article')} created, {len(set(report.updated))} updated; "
+        f"{printable.amount(tokens, 'token')}, ${spent.cost_usd:.4f}"
     )
 
 
@@ -141,5 +141,5 @@ def _say(compile_: Compile, report: Report, total: int) -> None:
     for reason in report.refused:
         print(f"  not written: {reason}")
     if report.aside:
-        print(f"  {printable.counted(report.aside, 'entry')} set aside, because the answers about them did not pass; "
+        print(f"  {printable.amount(report.aside, 'entry')} set aside, because the answers about them did not pass; "
               f"{invocation.command('compile --retry-failed')} asks again")  # fmt: skip

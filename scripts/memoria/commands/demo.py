@@ -162,5 +162,5 @@ class _Demo:
 
 def _say(paths: Paths) -> None:
     days, articles = DailyLog(paths).days(), Wiki(paths).slugs()
-    print(f"\n{printable.counted(len(days), 'daily log')}, {printable.counted(len(articles), 'article')}.")
+    print(f"\n{printable.amount(len(days), 'daily log')}, {printable.amount(len(articles), 'article')}.")
     print(f"Start reading at {Path(paths.knowledge, 'index.md')}")

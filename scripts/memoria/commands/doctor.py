@@ -22,7 +22,7 @@ from memoria.exchange.memory_server import Server
 from memoria.exchange.records import Records
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted, line
+from memoria.ground.printable import amount, line
 from memoria.models import protocol
 from memoria.wiki import lint_rules
 from memoria.wiki.lint_rules import Snapshot
@@ -66,8 +66,8 @@ def _wiki(args: argparse.Namespace, home: Home) -> int:
         shown = {"findings": [asdict(each) for each in found], "counts": counts}
         print(json.dumps(shown, ensure_ascii=False, indent=2))
         return 1 if counts[lint_rules.ERROR] else 0
-    told = ", ".join(counted(count, severity) for severity, count in counts.items())
-    print(f"# Wiki\n\n{counted(len(snapshot.pages), 'article')}, {counted(len(snapshot.entries), 'entry')}: {told}.")
+    told = ", ".join(amount(count, severity) for severity, count in counts.items())
+    print(f"# Wiki\n\n{amount(len(snapshot.pages), 'article')}, {amount(len(snapshot.entries), 'entry')}: {told}.")
     for severity in counts:
         group = [f"- **{each.rule}** `{each.page}`: {line(each.text)}" for each in found if each.severity == severity]
         if group:

@@ -11,7 +11,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.pages.housekeeping import retry_failed
 from memoria.worker.worker import work
 
@@ -31,7 +31,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if not detach.is_detached():
         jobs = Spool(home.paths.spool).jobs()
         hint = f": {_why(home, jobs, insisted=args.now)}" if jobs else ""
-        print(f"Wrote {counted(entries, 'entry')}; {counted(len(jobs), 'job')} waiting{hint}.")
+        print(f"Wrote {amount(entries, 'entry')}; {amount(len(jobs), 'job')} waiting{hint}.")
     return 0
 
 

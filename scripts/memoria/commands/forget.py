@@ -70,7 +70,7 @@ def _removed(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
     """Show the plan and carry it out when the user agrees; return whether it was carried out."""
     print("\n".join(_shown(plan)))
     unasked = "Nothing was removed. Add --yes to remove it, or --dry-run to see what would be removed."
-    if args.dry_run or not (args.yes or printable.agreed("Remove all this? It cannot be undone.", unasked)):
+    if args.dry_run or not (args.yes or printable.confirm("Remove all this? It cannot be undone.", unasked)):
         return False
     removal.carry_out(home, plan)
     return True
@@ -93,7 +93,7 @@ def _alone(home: Home) -> Iterator[None]:
 def _shown(plan: Plan) -> Iterator[str]:
     yield f"To forget the {plan.kind} {plan.target!r}:"
     for entry in plan.entries:
-        turns = printable.counted(len(entry.turns), "turn")
+        turns = printable.amount(len(entry.turns), "turn")
         yield f"- entry {entry.source}: {printable.line(entry.title or 'removed by hand')[:SHOWN_CHARS]} ({turns})"
     for ident in sorted(plan.tombstones):
         yield f"- remaining copies of the forgotten entry {ident}"
@@ -102,17 +102,17 @@ def _shown(plan: Plan) -> Iterator[str]:
     for fact in plan.facts:
         yield f"- learned fact {fact.id}: {printable.line(fact.content)[:SHOWN_CHARS]}"
     for slug, count in sorted(plan.articles.items()):
-        yield f"- article {slug}: " + ("the whole page" if count < 0 else printable.counted(count, "line"))
+        yield f"- article {slug}: " + ("the whole page" if count < 0 else printable.amount(count, "line"))
     for path, (before, after) in sorted(plan.others.items()):
         count = before.count(b"\n") - (after or b"").count(b"\n")
-        shown = "the whole file" if after is None else printable.counted(count, "line")
+        shown = "the whole file" if after is None else printable.amount(count, "line")
         yield f"- {printable.line(str(path))}: {shown}"
     for folder in plan.folders:
         yield f"- that {printable.line(folder)} is a project's folder, and its remote"
     if count := sum(plan.archives.values()):
-        yield f"- {printable.counted(count, 'archived turn')}"
+        yield f"- {printable.amount(count, 'archived turn')}"
     if plan.jobs:
-        yield f"- {printable.counted(len(plan.jobs), 'spooled job')}, entirely or in part"
+        yield f"- {printable.amount(len(plan.jobs), 'spooled job')}, entirely or in part"
     yield "- all steps that could be undone, and copies in indexes, prepared pages, working memory, ledger and logs"
     for fact in plan.outlived:
         again = invocation.command(f"learned edit {fact.id} WORDS")
@@ -121,9 +121,9 @@ def _shown(plan: Plan) -> Iterator[str]:
 
 def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     """Yield what was searched, and what may hold the text still."""
-    searched = f"{printable.counted(found.files, 'file')} ({printable.counted(found.bytes, 'byte')})"
+    searched = f"{printable.amount(found.files, 'file')} ({printable.amount(found.bytes, 'byte')})"
     if found.values:
-        searched += f" and {printable.counted(found.values, 'value')} of working memory"
+        searched += f" and {printable.amount(found.values, 'value')} of working memory"
     if not plan.proving:
         yield "Removed. It has no words to search everything for; what it said may stand elsewhere."
     else:

@@ -144,7 +144,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         if not plan.items:
             return _nothing_more(home)
         unasked = "Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look."
-        if not args.yes and not printable.agreed("Ingest them?", unasked):
+        if not args.yes and not printable.confirm("Ingest them?", unasked):
             return 1
         return 0 if _bring_in(home, ledger, plan) == len(plan.items) else 1
 
@@ -174,9 +174,9 @@ def _since(text: str, home: Home) -> float:
 
 def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
     yield f"{', '.join(str(path) for _, path in sources)}: read {plan.bytes / 1e6:,.1f} MB"
-    turns = printable.counted(sum(item.turns for item in plan.items), "turn")
-    size = printable.counted(plan.chars, "character")
-    yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {size}"
+    turns = printable.amount(sum(item.turns for item in plan.items), "turn")
+    size = printable.amount(plan.chars, "character")
+    yield f"to ingest    {printable.amount(len(plan.items), 'session')}, about {turns}, {size}"
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
     if not plan.items:
         yield "There is nothing to ingest now."
@@ -192,14 +192,14 @@ def _estimated(plan: Plan, home: Home) -> Iterator[str]:
     fixed = len(tasks.flush({"project": "", "exchanges": []}).text) // CHARS_PER_TOKEN
     given = plan.chars // CHARS_PER_TOKEN + flushes * (fixed + ENTRY_TOKENS) + compiles * COMPILE_TOKENS
     written = flushes * OUTPUT_TOKENS + compiles * ARTICLE_TOKENS
-    yield (f"estimated    {printable.counted(flushes + compiles, 'model call')}, {given:,} tokens in, {written:,} out "
+    yield (f"estimated    {printable.amount(flushes + compiles, 'model call')}, {given:,} tokens in, {written:,} out "
            f"(at {CHARS_PER_TOKEN} characters per token)")  # fmt: skip
     name, daily = home.settings.model.split(",")[0], home.settings.daily_budget_usd
     cost = metered.price(name, given, written)
     told = f"about ${cost or 0:,.2f} (prices as of {metered.READ_ON}; a subscription counts usage instead)"
     yield f"model        {name}, {'price unknown' if cost is None else told}"
     if cost and daily and cost > daily:
-        days = printable.counted(round(-(-cost // daily)), "day")
+        days = printable.amount(round(-(-cost // daily)), "day")
         yield (f"budget       daily_budget_usd is {printable.dollars(daily)}: this takes about {days}. The rest waits; "
                "run the same command again, or set MEMORIA_DAILY_BUDGET_USD.")  # fmt: skip
 
@@ -208,7 +208,7 @@ def _nothing_more(home: Home) -> int:
     """Start a worker for jobs that a killed run left; without hooks, nothing else would."""
     if jobs := Spool(home.paths.spool).jobs():
         word = detach.start_worker(home.settings, home.paths)
-        print(f"{printable.counted(len(jobs), 'job')} waiting in the spool: {word}.")
+        print(f"{printable.amount(len(jobs), 'job')} waiting in the spool: {word}.")
     return 0
 
 
@@ -225,8 +225,8 @@ def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> int:
             if stopped:
                 break
     calls = ledger.calls_since(began - timedelta(seconds=1))
-    took = f"{printable.counted(len(calls), 'call')}, ${sum(call.cost_usd for _, call in calls):.4f}"
-    print(f"{sessions:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
+    took = f"{printable.amount(len(calls), 'call')}, ${sum(call.cost_usd for _, call in calls):.4f}"
+    print(f"{sessions:,} of {printable.amount(len(plan.items), 'session')} ingested ({took}).")
     if stopped:
         stopped = printable.sentence(stopped)
         print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
@@ -246,4 +246,4 @@ def _batch(home: Home, ledger: Ledger, items: Sequence[Item]) -> str:
             return reason
         with locks.waiting(Path(home.paths.worker_lock)):  # another worker is at them
             pass
-    return f"the worker left {printable.counted(len(left), 'session')}; see {home.paths.log}"
+    return f"the worker left {printable.amount(len(left), 'session')}; see {home.paths.log}"

@@ -48,7 +48,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     holding = [str(file.path) for file in files if file.ours]
     older = f"Hooks of an older install stand in {' and '.join(holding)}."
     unasked = f"{older} Add --yes to replace them by the plugin."
-    if holding and not (args.yes or printable.agreed(f"{older} Replace them by the plugin?", unasked)):
+    if holding and not (args.yes or printable.confirm(f"{older} Replace them by the plugin?", unasked)):
         print("Nothing was changed.")
         return 1
     _client("marketplace", "add", str(_marketplace(home.settings, hook_python(os.environ))))
@@ -92,7 +92,7 @@ def _take_out(home: Home) -> None:
 def _took_out(settings: ClientSettings, home: Home) -> str:
     copy = settings.write(settings.merged({}), Swap(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
-    return f"took memoria's {printable.counted(len(settings.ours), 'hook')} out of {settings.path}.{kept}"
+    return f"took memoria's {printable.amount(len(settings.ours), 'hook')} out of {settings.path}.{kept}"
 
 
 # -- the client's own commands

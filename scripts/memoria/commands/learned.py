@@ -84,7 +84,7 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     gone = _told(corrections.delete(home, keeper, args.id), home)
-    print(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
+    print(f"{printable.amount(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
@@ -131,7 +131,7 @@ def _print(home: Home, keeper: Keeper, facts: list[Fact]) -> int:
 def _row(fact: Fact, home: Home, labels: Mapping[str, str], live: Collection[str]) -> str:
     place, *others = ["everywhere" if key == GLOBAL else labels.get(key, key) for key in fact.projects]
     notes = [f"{home.zone.day(fact.last or fact.time)}", place]
-    times = printable.counted(fact.seen, "time")
+    times = printable.amount(fact.seen, "time")
     notes += [corrected(fact) or f"said {times}"] if fact.seen > 1 else []
     notes += [f"also in {', '.join(others)}"] if others else []
     notes += fact.worded_beside(live)

@@ -49,7 +49,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.rebuild:
         with Index(home.paths.index) as index:
             sources.refresh(index, home.paths, anew=True)
-            print(f"{printable.counted(len(index), 'document')} indexed", file=sys.stderr)
+            print(f"{printable.amount(len(index), 'document')} indexed", file=sys.stderr)
     if args.wait:
         _wait(home)
     if query:

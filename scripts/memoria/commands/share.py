@@ -17,7 +17,7 @@ from memoria.exchange import team
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.ground.printable import agreed, counted
+from memoria.ground.printable import amount, confirm
 from memoria.ground.projects import ask_git
 from memoria.ground.redact import Redactor
 from memoria.pages import notices
@@ -62,7 +62,7 @@ def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) 
         came = team.follow(home, ledger, keeper)
     notices.tell(home.paths, TEAM, "")
     renew(home, keeper)
-    print(f"{counted(came, 'statement')} taken in; what its team merges later comes by itself." if takes
+    print(f"{amount(came, 'statement')} taken in; what its team merges later comes by itself." if takes
           else "Nothing of this repository's team is shown any more.")  # fmt: skip
     return 0
 
@@ -106,7 +106,7 @@ def _share(
     name = path.relative_to(root).as_posix()
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
     print("\n".join(rows))
-    if not args.yes and not agreed(f"Write {name}?", f"Add --yes to write {name}."):
+    if not args.yes and not confirm(f"Write {name}?", f"Add --yes to write {name}."):
         print("Nothing was written.")
         return 1
     files.make_folder(path.parent)

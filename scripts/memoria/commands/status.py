@@ -21,7 +21,7 @@ from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, home_files
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.models import protocol
 from memoria.wiki.folder import Wiki
 
@@ -113,8 +113,8 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     met = ", ".join(f"{each['label']} {_wall(each['met'], zone)}" for each in facts["machines"]) or "none yet"
     rows = [f"machines      last exchange {_wall(facts['last'], zone)}; met {met}"]
     rows += [f"  {facts['problem']}"] if facts["problem"] else []
-    told = [f"{counted(facts['held'], 'piece')} missing here"] if facts["held"] else []
-    told += [f"{counted(len(facts['pairs']), 'pair')} of two wordings"] if facts["pairs"] else []
+    told = [f"{amount(facts['held'], 'piece')} missing here"] if facts["held"] else []
+    told += [f"{amount(len(facts['pairs']), 'pair')} of two wordings"] if facts["pairs"] else []
     return rows + ([f"  {', '.join(told)}: {invocation.command('sync --status')}"] if told else [])
 
 
@@ -174,22 +174,22 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> Iterator[str]:
     yield "last hook     " + (f"{_wall(hook['time'], zone)}  {hook['what']}" if hook else "never: is it installed?")
     yield f"last flush    {_wall(facts['last_flush'], zone)}"
     yield f"last compile  {_wall(facts['last_compile'], zone)}"
-    entries, articles = counted(facts["entries"], "entry"), counted(facts["articles"], "article")
+    entries, articles = amount(facts["entries"], "entry"), amount(facts["articles"], "article")
     yield f"knowledge     {entries} ({facts['uncompiled']} not compiled), {articles}"
     yield f"model         {facts['model']}"
-    yield f"waiting       {counted(len(facts['waiting']), 'job')}"
+    yield f"waiting       {amount(len(facts['waiting']), 'job')}"
     for job in facts["waiting"][:ROWS]:
         yield f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
     again = f" ({invocation.command('flush --retry-failed')})" if facts["failed"] else ""
-    yield f"failed        {counted(len(facts['failed']), 'job')}{again}"
+    yield f"failed        {amount(len(facts['failed']), 'job')}{again}"
     yield from (f"  {job['job']}: {job['reason']}" for job in facts["failed"][:ROWS])
     if aside := facts["compiles_failed"]:
-        yield f"set aside     {counted(len(aside), 'entry')} ({invocation.command('compile --retry-failed')})"
+        yield f"set aside     {amount(len(aside), 'entry')} ({invocation.command('compile --retry-failed')})"
         yield from (f"  {one['entry']}: {one['reason']}" for one in aside[:ROWS])
     yield from _sync_lines(facts["sync"], zone)
     yield from _server_lines(facts["memory_server"])
     for day in facts["calls"]:
-        calls, tokens = counted(day["calls"], "call"), counted(day["input_tokens"] + day["output_tokens"], "token")
+        calls, tokens = amount(day["calls"], "call"), amount(day["input_tokens"] + day["output_tokens"], "token")
         yield f"{day['day']}    {calls} ({day['failed']} failed), {tokens}, ${day['cost_usd']:.4f}"
     for note in facts["notes"]:
         yield f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}"
@@ -199,7 +199,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> Iterator[str]:
 def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
     if "reason" not in job:
         return ""
-    failed = f"failed {counted(job['tries'], 'time')}, " if job["tries"] else ""
+    failed = f"failed {amount(job['tries'], 'time')}, " if job["tries"] else ""
     return f": {failed}next attempt {_wall(job['next_try'], zone)}: {job['reason']}"
 
 

@@ -24,7 +24,7 @@ from memoria.exchange.rounds import Round
 from memoria.ground import clock, files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home, change_config
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
 from memoria.worker import together
@@ -55,7 +55,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         _join(args, home)
     if not home.settings.sync and (args.key or not home.settings.memory_api_url):
         raise ExpectedError(f"Name a git address or a folder: {invocation.command('sync ADDRESS')}.")
-    with locks.needed(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
+    with locks.require(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
             told = together.state(home, records)
             lines = _lines(home, told, records.get("server", {}))
@@ -69,11 +69,11 @@ def command(args: argparse.Namespace, home: Home) -> int:
             if done.failure:
                 raise done.failure
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
-            print(f"{counted(missing, 'piece')} written again.\n" if missing else "", end="")
+            print(f"{amount(missing, 'piece')} written again.\n" if missing else "", end="")
             if done.held:
                 print(together.held(done.held))
             if refused := records.get("refused", {}):
-                what = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))})"
+                what = f"the memory server refused {amount(len(refused), 'fact')} ({next(iter(refused.values()))})"
                 raise ExpectedError(f"{what}. Edit the fact; each exchange tries again.")
     return 0
 

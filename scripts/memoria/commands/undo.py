@@ -37,7 +37,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         _refuse_more_than(len(transactions.steps()), args.show)
         _show(transactions, args.show)
         return 0
-    with locks.needed(Path(home.paths.compile_lock), "A compile"):
+    with locks.require(Path(home.paths.compile_lock), "A compile"):
         transactions = Transactions(home.paths)
         transactions.recover()
         if args.list:
@@ -48,14 +48,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
     for each in undone:
         _say(each)
     if waiting:
-        entries = printable.counted(waiting, "entry")
+        entries = printable.amount(waiting, "entry")
         print(f"{entries} waiting again for the next compile ({invocation.command('status')} shows how many).")
     return 0
 
 
 def _refuse_more_than(known: int, wanted: int) -> None:
     if not 1 <= wanted <= known:
-        can = f"{printable.counted(known, 'step')} can be undone, not {wanted}" if known else "Nothing can be undone"
+        can = f"{printable.amount(known, 'step')} can be undone, not {wanted}" if known else "Nothing can be undone"
         raise ExpectedError(f"{can}; {invocation.command('undo --list')} lists what there is.")
 
 
@@ -96,8 +96,8 @@ def _list(transactions: Transactions) -> None:
 
 
 def _say(undone: Undone) -> None:
-    more = f", {printable.counted(len(undone.facts), 'fact')} current again" if undone.facts else ""
-    print(f"Undone: {undone.label}; {printable.counted(len(undone.restored), 'file')} restored{more}")
+    more = f", {printable.amount(len(undone.facts), 'fact')} current again" if undone.facts else ""
+    print(f"Undone: {undone.label}; {printable.amount(len(undone.restored), 'file')} restored{more}")
     if undone.label.startswith(BROUGHT):
         print("  Articles go on telling what is learned; `memoria learned` changes that.")
     for path in undone.left_alone:

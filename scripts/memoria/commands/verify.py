@@ -36,7 +36,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import home_files
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.pages import notices
 from memoria.transcripts import client_files, clients
 
@@ -58,7 +58,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         daily.refresh(ledger)
         there = {day.isoformat() for day in daily.days()}
         removed = Counter(entry.day for entry in ledger.removed())
-        moved = {Path(each.name).stem: each.name for each in home_files.left_out(daily.folder, is_daily=True)}
+        moved = {Path(each.name).stem: each.name for each in home_files.other_files(daily.folder, is_daily=True)}
         deleted = [{"day": day, "entries": count, "moved_to": moved.get(day, "")}
                    for day, count in sorted(removed.items()) if day not in there]  # fmt: skip
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
@@ -131,28 +131,28 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"{'skipped':<15}{count:>8,}  {reason}"
     yield f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts)
     for one in facts["missing_in"][:SHOWN]:
-        yield f"  {one['missing']} of {counted(one['turns'], 'turn')} · {one['project']} · {one['transcript']}"
+        yield f"  {one['missing']} of {amount(one['turns'], 'turn')} · {one['project']} · {one['transcript']}"
     if (more := len(facts["missing_in"]) - SHOWN) > 0:
-        yield f"  and {counted(more, 'more transcript')}"
+        yield f"  and {amount(more, 'more transcript')}"
     for one in facts["not_understood"]:
-        lines = counted(one["lines"], "line")
+        lines = amount(one["lines"], "line")
         yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
     for day in facts["deleted_days"]:
         found = f"move it back from daily/{day['moved_to']}" if day["moved_to"] else "put it back from a backup"
-        yield f"daily/{day['day']}.md is gone with {counted(day['entries'], 'entry')}: {found}"
+        yield f"daily/{day['day']}.md is gone with {amount(day['entries'], 'entry')}: {found}"
     yield from (f"cannot be read: {text}" for text in facts["unreadable"])
     yield from (f"never read: {text}" for text in facts["lost_ranges"])
 
 
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
-        return f"  now spooled in {counted(len(facts['repaired']), 'job')} ({facts['worker']})"
+        return f"  now spooled in {amount(len(facts['repaired']), 'job')} ({facts['worker']})"
     return f"  {invocation.program()} verify --repair captures them" if facts["missing"] else "  all is accounted for"
 
 
 def _notify(home: Home, missing: Sequence[Account]) -> None:
     """Tell the user once about missing turns, and withdraw the notice when none is missing."""
     turns = sum(account.missing for account in missing)
-    told = f"memoria has not captured {counted(turns, 'turn')}. {invocation.command('verify --repair')} captures them; "
+    told = f"memoria has not captured {amount(turns, 'turn')}. {invocation.command('verify --repair')} captures them; "
     told += f"{invocation.command('doctor')} says whether the hooks fire."
     notices.tell(home.paths, "missing", told if turns else "")

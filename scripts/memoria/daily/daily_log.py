@@ -134,7 +134,7 @@ class DailyLog:
 
     def copies(self) -> list[tuple[Path, date]]:
         """Return the copies of days that a sync program made, each with its day."""
-        found = home_files.left_out(self.folder, is_daily=True)
+        found = home_files.other_files(self.folder, is_daily=True)
         return [(self.folder / each.name, date.fromisoformat(each.original[:-3])) for each in found
                 if each.original and "/" not in each.name]  # fmt: skip
 

@@ -168,7 +168,7 @@ def render(entry: Entry) -> str:
         rows += [f"**Context:** {line(entry.context)}", ""]
     for label, field in LISTS:
         box = "- [ ] " if field == "action_items" else "- "
-        items = [box + line(markdown.unbulleted(text)) for text in getattr(entry, field, ()) if line(text)]
+        items = [box + line(markdown.strip_bullet(text)) for text in getattr(entry, field, ()) if line(text)]
         for learned in entry.learned:
             if SECTION_OF.get(learned.kind, LEARNED_LABEL) == label:
                 items += learned_rows(replace(learned, text=line(learned.text)))

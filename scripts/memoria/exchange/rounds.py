@@ -53,7 +53,7 @@ from memoria.exchange.sources import Articles, Days, Source, folder_of
 from memoria.ground import clock, database, files, locks
 from memoria.ground.errors import ExpectedError, FileBusyError, SavedMeanwhileError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.ground.swap import Swap
 from memoria.pages import refresh
 from memoria.statements.keeper import Keeper
@@ -83,9 +83,9 @@ class Exchanged:
         parts = [f"{told(counts)} from {name or 'another machine'}" for name, counts in sorted(self.came.items())
                  if told(counts)]  # fmt: skip
         parts += [f"{told(self.sent)} sent"] if told(self.sent) else []
-        parts += [f"{counted(self.stored, 'statement')} written to the memory server"] if self.stored else []
+        parts += [f"{amount(self.stored, 'statement')} written to the memory server"] if self.stored else []
         parts += [f"{self.count} forgotten here"] if self.count else []
-        parts += [f"{counted(self.lost, 'edit')} of it made here meanwhile"] if self.lost else []
+        parts += [f"{amount(self.lost, 'edit')} of it made here meanwhile"] if self.lost else []
         return ", ".join(parts) or "nothing new"
 
 
@@ -168,7 +168,7 @@ class Round:
                 if ledger.unmarked_logs():
                     daily.mark_all(ledger)
                     self.keeper.refresh()
-        with locks.held(Path(self.home.paths.compile_lock)) as mine:
+        with locks.take(Path(self.home.paths.compile_lock)) as mine:
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
             with self.records.transaction():
@@ -271,7 +271,7 @@ class Round:
         with self.records.transaction():
             self.records.spread()
         left = {ident.partition("#")[0] for ident in self.records.due()}
-        with locks.held(Path(self.home.paths.compile_lock)) as mine:
+        with locks.take(Path(self.home.paths.compile_lock)) as mine:
             sources = self._sources(mine)
             for source in sources:
                 plan: dict[tuple[bool, str], list[str]] = {}

@@ -28,10 +28,10 @@ REMEDY = "install or update Claude Code, or put its folder on PATH"
 
 def find() -> str:
     """Return the path of the client to run, ``""`` when there is none that is new enough."""
-    return bundled() or next((path for path in _candidates() if _number(version(path)) >= OLDEST), "")
+    return bundled_client() or next((path for path in _candidates() if _number(version(path)) >= OLDEST), "")
 
 
-def bundled() -> str:
+def bundled_client() -> str:
     """Return the client inside the Agent SDK's wheel, ``""`` where it was built without one."""
     spec = importlib.util.find_spec("claude_agent_sdk")
     origin = spec and spec.origin

@@ -32,7 +32,7 @@ def at(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def zone_called(name: str) -> tzinfo | None:
+def find_zone(name: str) -> tzinfo | None:
     """Return the time zone of an IANA name, None when there is none."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 (only for who has set a zone)
 
@@ -71,7 +71,7 @@ class Zone:
 
     def __init__(self, name: str = "") -> None:
         # None means the system's, with its daylight saving rules.
-        self.zone: tzinfo | None = zone_called(name) if name else None
+        self.zone: tzinfo | None = find_zone(name) if name else None
 
     def local(self, moment: datetime) -> datetime:
         """Return the moment as the user's wall clock shows it."""

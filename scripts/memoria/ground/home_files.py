@@ -65,7 +65,7 @@ def articles(folder: str | Path) -> Iterator[tuple[str, os.stat_result]]:
     return ((name[:-3], found) for name, found in _regular(folder) if _is_article(name))
 
 
-def generated(folder: str | Path) -> Iterator[str]:
+def generated_pages(folder: str | Path) -> Iterator[str]:
     """Yield the names of the pages that are made from the articles."""
     return (name for name, _ in _regular(folder) if is_generated(name))
 
@@ -75,7 +75,7 @@ def pages(folder: str | Path, *, is_daily: bool) -> Iterator[str]:
     return (name[:-3] for name, _ in _regular(folder) if is_page(name, is_daily=is_daily))
 
 
-def left_out(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
+def other_files(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
     """Yield every other Markdown file below the folder, and each link to a folder."""
     for name, found in _look(str(folder)):
         if isinstance(found, LeftOut):
@@ -156,7 +156,7 @@ def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
         below = "" if inside == "." else f"{inside}/"
         for name in sorted(folders):
             if not name.startswith(".") and Path(folder, name).is_symlink():
-                yield below + name, LeftOut(_shown(below + name), "is a link to a folder")
+                yield below + name, LeftOut(_show_name(below + name), "is a link to a folder")
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         present = set(names)
         for name in sorted(names):
@@ -165,7 +165,7 @@ def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
 
 
 def _status_or_reason(folder: str, name: str, below: str, present: set[str], top: str) -> os.stat_result | LeftOut:
-    if (shown := _shown(below + name)) != below + name:  # no database and no page can name it
+    if (shown := _show_name(below + name)) != below + name:  # no database and no page can name it
         return LeftOut(shown, "has a name that is no UTF-8")
     try:
         status = _status(os.path.join(folder, name), top)  # noqa: PTH118 (called ten thousand times)
@@ -198,7 +198,7 @@ def _status(path: str, top: str) -> os.stat_result:
     return status
 
 
-def _shown(name: str) -> str:
+def _show_name(name: str) -> str:
     """Return a file's name with question marks for bytes of another encoding."""
     return name.encode("utf-8", "replace").decode()
 

@@ -21,11 +21,11 @@ PATIENCE_S = 60.0  # that a person who asked for something waits for the process
 
 
 @contextmanager
-def held(path: Path, within_s: float = 0.0) -> Iterator[bool]:
+def take(path: Path, within_s: float = 0.0) -> Iterator[bool]:
     """Try to take the lock of ``path`` for up to ``within_s`` seconds; yield whether it was taken."""
     until = time.monotonic() + within_s
     while True:
-        with _locked(path, wait=False) as mine:
+        with _flock(path, wait=False) as mine:
             if mine or time.monotonic() >= until:
                 yield mine
                 return
@@ -33,12 +33,12 @@ def held(path: Path, within_s: float = 0.0) -> Iterator[bool]:
 
 
 @contextmanager
-def needed(path: Path, what: str, within_s: float = 0.0) -> Iterator[None]:
+def require(path: Path, what: str, within_s: float = 0.0) -> Iterator[None]:
     """Take the lock of ``path`` for somebody who waits for it, up to ``within_s`` seconds (0: the usual).
 
     Raise ExpectedError, which says that ``what`` is running, when another process holds it longer.
     """
-    with held(path, within_s or PATIENCE_S) as mine:
+    with take(path, within_s or PATIENCE_S) as mine:
         if not mine:
             raise ExpectedError(f"{what} is running; try again when it is done.")
         yield
@@ -52,7 +52,7 @@ def waiting(path: Path, told: str = "") -> Iterator[None]:
     """
     is_told = False
     while True:  # Windows gives up after ten seconds
-        with _locked(path, wait=is_told) as mine:
+        with _flock(path, wait=is_told) as mine:
             if mine:
                 yield
                 return
@@ -62,7 +62,7 @@ def waiting(path: Path, told: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def _locked(path: Path, *, wait: bool) -> Iterator[bool]:
+def _flock(path: Path, *, wait: bool) -> Iterator[bool]:
     # its lock by way of Redis is not used, and would import all of ``redis`` where that is installed
     sys.modules.setdefault("portalocker.redis", None)  # type: ignore[arg-type]
     import portalocker  # noqa: PLC0415 (slow, paid with the first lock)

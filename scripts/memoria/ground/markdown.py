@@ -126,7 +126,7 @@ def _in_words(label: str, target: str) -> str:
     return label if not target or target in label else f"{label} ({target})"
 
 
-def unbulleted(text: str) -> str:
+def strip_bullet(text: str) -> str:
     """Return the text of a list item without a bullet or checkbox that a model wrote itself."""
     return re.sub(r"^\s*(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", fence.visible(text))
 

@@ -120,7 +120,7 @@ _JUDGED = 160  # characters of an unquoted value that are examined; the rest of 
 _REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
 
 
-def named(text: str, lowered: str) -> Iterator[Span]:
+def named_values(text: str, lowered: str) -> Iterator[Span]:
     """Yield the values of names and words that mark them as secret."""
     place = 0
     while word := _WORD.search(lowered, place):
@@ -130,7 +130,7 @@ def named(text: str, lowered: str) -> Iterator[Span]:
             continue
         start = end = 0
         if names < _Names.LOGIN or word[1] in _VAGUE:
-            start, end, kind = _assigned(text, lowered, word, names)
+            start, end, kind = _find_assigned(text, lowered, word, names)
             if kind or end - start == _JUDGED:  # a very long value is not searched again for each word in it
                 place = max(place, end)
             if kind:
@@ -138,7 +138,7 @@ def named(text: str, lowered: str) -> Iterator[Span]:
                 continue
         if names < _Names.LOGIN:
             place = max(place, word.end())
-        if (names != _Names.PASSWORD or start == end) and (told := _told(text, lowered, word, names)):
+        if (names != _Names.PASSWORD or start == end) and (told := _find_told(text, lowered, word, names)):
             yield told
         else:
             yield from _around(text, *word.span(), names)
@@ -179,7 +179,7 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
 # ── a value that a sign assigns to the name ────────────────────────────────────────────────────────────────────────
 
 
-def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span:
+def _find_assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span:
     """Return start, end and kind of the value assigned to this word; the kind is empty when it is not a secret."""
     core, tail = word.groups()
     before = text[_line_start(text, word.start()) : word.start()]
@@ -340,10 +340,10 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
         else:
             between = text[after:start].rstrip(" \t\"'`“„«‘「")
             beside = not between.strip(" \t0123456789") or between.endswith(" /")
-        yield from _judged(text, start, close, names, beside)
+        yield from _judge(text, start, close, names, beside)
 
 
-def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span | None:
+def _find_told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span | None:
     """Return what a sentence says the secret is: something in quotes, or a word that is in no dictionary."""
     place = end = word.end()
     is_noun = word[1] != "pass" or text.endswith("_", 0, word.start())  # ``pass "x" to y``
@@ -399,7 +399,7 @@ def _is_like(value: str, names: _Names, said: int) -> bool:
     return seems >= least and len(value) >= length and not _FILE.search(value) and not (said == 0 and _HEX.match(value))
 
 
-def _judged(text: str, start: int, end: int, names: _Names, beside: bool) -> Iterator[Span]:
+def _judge(text: str, start: int, end: int, names: _Names, beside: bool) -> Iterator[Span]:
     """Yield a value near a word when it looks enough like what the word names."""
     if not _DIGIT.search(text, start, end):
         return

@@ -101,14 +101,14 @@ def options(text: str, lowered: str) -> Iterator[Span]:
         *matches(text, _ATTACHED, " -p", " -P"),
         *matches(lowered, _USER, " -u", " -a", " --", " /u", "admin:", "root:"),
     ):
-        yield from _given(text, lowered, match)
+        yield from _find_given(text, lowered, match)
     for match in matches(text, _PIPED, "echo ", "printf ", "<<<"):
         value = match.group(1)
         if looks(value) >= Looks.MADE and (match.group(2) != "|" or _TAKES.match(lowered, match.end())):
             yield *match.span(1), "password"
 
 
-def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
+def _find_given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     start, end = match.span(1)
     before = lowered[max(0, match.start() - 120) : start].rpartition("\n")[2]
     only = _PAIR if re.search("[:%]", text[match.start() : start]) else _ONLY

@@ -30,10 +30,10 @@ def line(text: str) -> str:
 def lines(text: str) -> str:
     """Return ``text`` without control and invisible characters other than line feeds and tabs."""
     seen = fence.visible(text)
-    return seen if seen.isprintable() else "".join(map(_shown, seen))
+    return seen if seen.isprintable() else "".join(map(_escape, seen))
 
 
-def _shown(sign: str) -> str:
+def _escape(sign: str) -> str:
     if sign.isprintable() or sign in _KEPT:
         return sign
     return " " if sign.isspace() and not sign.isascii() else ""
@@ -91,7 +91,7 @@ class _OneLine(logging.Formatter):
         return lines(super().format(record))
 
 
-def agreed(question: str, unasked: str) -> bool:
+def confirm(question: str, unasked: str) -> bool:
     """Ask for a yes on the terminal; raise ExpectedError, which says ``unasked``, when nobody sits there."""
     if not sys.stdin.isatty():
         raise ExpectedError(unasked)
@@ -116,7 +116,7 @@ def dollars(amount: float) -> str:
     return f"${whole}.{part.rstrip('0'):0<2}"
 
 
-def counted(number: int, noun: str) -> str:
+def amount(number: int, noun: str) -> str:
     """Return ``number`` and ``noun``, regularly plural unless the number is 1: "1 model call", "1,200 entries"."""
     if number == 1:
         return f"1 {noun}"

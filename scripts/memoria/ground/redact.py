@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from memoria.ground import key_patterns, placed
-from memoria.ground.named import Span, named
+from memoria.ground.named import Span, named_values
 from memoria.ground.values import is_mixed, is_name
 
 
@@ -51,7 +51,7 @@ class Redactor:
             if not found:
                 break
             self.counts.update(kind for _, _, kind in found)
-            text = _marked(text, found)
+            text = _mark(text, found)
         return text
 
     def redact_json(self, value: Any, name: str = "") -> Any:
@@ -72,7 +72,7 @@ class Redactor:
         spans = list(_spans(text))
         for pattern in self._extra:
             spans.extend((match.start(), match.end(), "own") for match in pattern.finditer(text) if match.group())
-        return _merged(text, spans) if spans else []
+        return _merge(text, spans) if spans else []
 
 
 def redact(text: str) -> str:
@@ -91,14 +91,14 @@ def marker(secrets: object) -> Callable[[Any], Any]:
     alone = (rf"(?<!\w){each}(?!\w)" if len(each) < _PART else each for each in words)
     pattern = re.compile("|".join(alone), re.IGNORECASE)
 
-    def marked(value: Any) -> Any:
+    def mark(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: marked(each) for name, each in value.items()}
+            return {name: mark(each) for name, each in value.items()}
         if isinstance(value, list | tuple):
-            return [marked(each) for each in value]
+            return [mark(each) for each in value]
         return pattern.sub("[redacted:seen]", value) if seen and isinstance(value, str) else value
 
-    return marked
+    return mark
 
 
 _PART = 6  # a shorter secret may stand in other words by chance
@@ -117,7 +117,7 @@ _PASSES = 4
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 
 
-def _marked(text: str, found: list[Span]) -> str:
+def _mark(text: str, found: list[Span]) -> str:
     pieces = []
     place = 0
     for start, end, kind in found:
@@ -134,13 +134,13 @@ def _spans(text: str) -> Iterator[Span]:
     yield from key_patterns.keys_around(text)
     runs = [run.span() for run in _RUN.finditer(text)]
     yield from _keys(text, runs)
-    for finder in (*placed.FINDERS, named):
+    for finder in (*placed.FINDERS, named_values):
         for start, end, kind in finder(text, lowered):
-            yield start, _continued(text, start, end), kind
+            yield start, _extend_key(text, start, end), kind
     yield from _random(text, runs)
 
 
-def _merged(text: str, spans: list[Span]) -> list[Span]:
+def _merge(text: str, spans: list[Span]) -> list[Span]:
     """Merge overlapping findings into one with the kind of the most reliable; existing marks are not findings."""
     rank = {span: number for number, span in reversed(list(enumerate(spans)))}
     merged: list[tuple[int, int, int]] = []
@@ -261,7 +261,7 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
         found = False
         for key_start, key_end, kind in key_patterns.keys(text, start, end):
             found = True
-            yield key_start, _continued(text, key_start, key_end), kind
+            yield key_start, _extend_key(text, key_start, key_end), kind
         if not found:
             yield from _cut(text, start, end)
 
@@ -283,11 +283,11 @@ def _cut(text: str, start: int, end: int) -> Iterator[Span]:
         joined, last = joined + piece[1], piece.end()
         for key_start, _, kind in key_patterns.keys(joined, 0, len(joined)):
             if key_start < end - start:
-                yield start + key_start, _continued(text, start, last), kind
+                yield start + key_start, _extend_key(text, start, last), kind
                 return
 
 
-def _continued(text: str, start: int, end: int) -> int:
+def _extend_key(text: str, start: int, end: int) -> int:
     """Return the end of a key that line breaks split; a next line belongs to it when it is one random piece."""
     if end - start < 16:
         return end

@@ -25,14 +25,14 @@ _FIELDS: Final = (  # of records and statements, whose values nobody said
 )  # fmt: skip
 
 
-def said(text: str) -> str:
+def words(text: str) -> str:
     """Return what a record of the exchange, or a log or article, says."""
     if text.startswith("{") and "\n" not in text:
         return _values(text)
-    return "\n".join(map(said_in, text.split("\n")))
+    return "\n".join(map(row_words, text.split("\n")))
 
 
-def said_in(row: str) -> str:
+def row_words(row: str) -> str:
     """Return what a row of a log or article says."""
     found = _PARTICULARS.fullmatch(row.rstrip("\r\n"))
     return _values(found[1]) if found else _MARKUP.sub(" ", row)

@@ -23,7 +23,7 @@ from memoria.daily.day_text import DayText
 from memoria.ground import files, home_files
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.index import documents
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, Past, of
@@ -70,7 +70,7 @@ def searchable(home: Home) -> Iterator[tuple[Index, str]]:
                 yield index, ""
                 return
             log.info("%s", detach.start_indexer(home.settings, home.paths))
-        yield index, f"The search index is being brought up to date; it has {counted(len(index), 'document')} so far."
+        yield index, f"The search index is being brought up to date; it has {amount(len(index), 'document')} so far."
 
 
 def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[str, Stamped]:

@@ -20,7 +20,7 @@ from memoria.exchange.records import heard_on
 from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.mcp.answers import flat, noted
 from memoria.mcp.pages import Filter
 from memoria.search import tokens
@@ -205,17 +205,17 @@ def lines(
         when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
         yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"
         if hidden := sum(bool(origin.withheld) for origin in trace.origins):
-            yield f"    {counted(hidden, 'turn')} of it: not shown"
+            yield f"    {amount(hidden, 'turn')} of it: not shown"
         elif trace.origins and not any(origin.turn for origin in trace.origins):
             machine = heard_on(home.paths, trace.entry.id)
             where = f"heard on {machine}" if machine else "no longer kept"
-            yield f"    {counted(len(trace.origins), 'turn')} of it: {where}"
+            yield f"    {amount(len(trace.origins), 'turn')} of it: {where}"
         for origin in trace.matching:
             if origin.turn:
                 when = f"{home.zone.local(origin.turn.time):%Y-%m-%d %H:%M} " if origin.turn.time else ""
                 yield f"    {when}{origin.turn.role}: {quoted(origin.turn.words) or '(forgotten)'}"
         if len(trace.matching) < len(trace.origins):
-            shown = f"{len(trace.matching)} of {counted(len(trace.origins), 'turn')}"
+            shown = f"{len(trace.matching)} of {amount(len(trace.origins), 'turn')}"
             yield f"    {shown}; all of it: {invocation.command(f'show e-{trace.entry.id}')}"
     yield ""
 

@@ -99,7 +99,7 @@ class Metered:
         There is one attempt. Raise ModelError when it failed or when other calls ran for ``within_s`` seconds. A call
         that a KeyboardInterrupt cuts off is booked by estimate.
         """
-        with locks.held(self.lock, within_s) as mine:
+        with locks.take(self.lock, within_s) as mine:
             if not mine:
                 raise ModelUnavailableError("other model calls were running.")
             prompt = make()

@@ -145,7 +145,7 @@ def problems(settings: Settings) -> list[str]:
     """Return what is wrong in the settings with the names of models and zones and the patterns of what is redacted."""
     unknown = [name.strip() for name in settings.model.split(",") if name.strip() and not _is_known(name.strip())]
     wrong = [f"model names {name!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
-    if settings.tz and clock.zone_called(settings.tz) is None:
+    if settings.tz and clock.find_zone(settings.tz) is None:
         wrong.append(f"there is no time zone {settings.tz!r}; ignored")
     if settings.redact_extra:
         from memoria.ground.redact import Redactor  # noqa: PLC0415 (slow to import, and rarely needed)

@@ -21,7 +21,7 @@ from memoria.base.paths import Paths
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, files, home_files, locks
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.recall import shown_notes
 from memoria.statements.store import Store
 
@@ -88,7 +88,7 @@ def _write_day(home: Home, day: date) -> None:
         learned = store.count_of(day)
     if not (recalled or learned or usd):
         return
-    figures = f"{counted(recalled, 'note')} recalled · {learned:,} learned · ${usd:.2f}"
+    figures = f"{amount(recalled, 'note')} recalled · {learned:,} learned · ${usd:.2f}"
     path = os.path.join(home.paths.days, str(int(end.timestamp())))  # noqa: PTH118 (text)
     atomic.replace(path, f"memoria: on {day} {figures}\n".encode())
 

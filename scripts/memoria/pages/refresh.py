@@ -18,7 +18,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
@@ -49,7 +49,7 @@ def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) ->
 def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[str]:
     with closing(Ledger(home.paths)) as ledger, Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
+        with locks.take(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
             slugs = _settle(home, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
         page.prepare(home, ledger, DailyLog(home.paths), index, keeper, touched)
@@ -112,10 +112,10 @@ def _settle(home: Home, keeper: Keeper, index: Index) -> list[str]:
 
 def held(count: int) -> str:
     """Return in words that so many lines changed at once, and what a person can do about it."""
-    told = f"{counted(count, 'line')} of articles changed or are gone at once; their statements stay as they are."
+    told = f"{amount(count, 'line')} of articles changed or are gone at once; their statements stay as they are."
     return f"{told} If you meant that, run {invocation.command('compile --force')}; if not, put the files back."
 
 
 def consequences(slugs: Collection[str]) -> str:
     """Return in words what a change of facts means for the articles that ``renew`` has changed, ``""`` for none."""
-    return f"Changed in {counted(len(slugs), 'article')}: {', '.join(slugs)}." if slugs else ""
+    return f"Changed in {amount(len(slugs), 'article')}: {', '.join(slugs)}." if slugs else ""

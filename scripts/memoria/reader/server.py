@@ -60,7 +60,7 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool) -> None:
 
     ``port`` 0 is any free one; ``path`` is the page to open first. Raise ExpectedError when the port cannot be used.
     """
-    with locks.held(Path(home.paths.reader_lock)) as mine:
+    with locks.take(Path(home.paths.reader_lock)) as mine:
         if not mine:
             address = _find_running(home).address(path)
             _say(address)

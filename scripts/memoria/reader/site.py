@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from memoria.base.visibility import Visibility
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.ground.redact import Redactor
 from memoria.reader import address
 from memoria.reader.catalog import Catalog, Watch
@@ -118,7 +118,7 @@ def _templates(words: Callable[[str], Html]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals.update(address=address, static=static, counted=counted)
+    found.globals.update(address=address, static=static, counted=amount)
     found.filters.update(day=day, words=words)
     return found
 

@@ -28,7 +28,7 @@ from memoria.ground import clock, files
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.search import comparison, identifiers
 from memoria.statements.fact import (
     GLOBAL,
@@ -177,7 +177,7 @@ class Keeper(AbstractContextManager["Keeper"]):
             path.unlink(missing_ok=True)
         if reasons:
             raise MemoryStoreError(
-                f"{counted(len(reasons), 'learned fact')} could not be stored ({reasons[0]}). memoria will try again "
+                f"{amount(len(reasons), 'learned fact')} could not be stored ({reasons[0]}). memoria will try again "
                 f"later; until then see {self.outbox.folder}."
             )
         return kept

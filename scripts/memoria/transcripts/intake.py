@@ -132,7 +132,7 @@ class Intake:
                 if not known(turn.key) and self._passes(turn):
                     yield turn
             if reader.unreadable:
-                lines = printable.counted(reader.unreadable, "line")
+                lines = printable.amount(reader.unreadable, "line")
                 self.missing.append(f"{lines} of job {job.name}: no JSON object")
                 reader.unreadable = 0
             self.tasks = reader.tasks

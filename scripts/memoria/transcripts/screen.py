@@ -22,7 +22,7 @@ from memoria.base.paths import Paths
 from memoria.capture import cursor
 from memoria.ground import files, home_files
 from memoria.ground.home import Home
-from memoria.ground.said import said, said_in
+from memoria.ground.said import row_words, words
 from memoria.search.words import folded
 from memoria.transcripts.client_files import objects
 
@@ -157,10 +157,10 @@ class Tombstones:
 
     def without(self, text: str) -> str:
         """Return ``text`` without the lines that contain a forgotten text; nothing when only several together do."""
-        if not self.holds(said(text)):
+        if not self.holds(words(text)):
             return text
-        rest = "".join(line for line in text.splitlines(keepends=True) if not self.holds(said_in(line)))
-        return "" if self.holds(said(rest)) else rest
+        rest = "".join(line for line in text.splitlines(keepends=True) if not self.holds(row_words(line)))
+        return "" if self.holds(words(rest)) else rest
 
     def _stone(self, plain: str) -> Tombstone:
         return Tombstone(len(plain), _digest(plain, self.salt), _code(plain[:MIN_TEXT], self.salt), self.salt)

@@ -37,7 +37,7 @@ LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
     """Return the pages that list articles, by path inside the wiki; None marks an obsolete one in ``folder``."""
-    found: dict[str, bytes | None] = {name: None for name in home_files.generated(folder) if name != LOG}
+    found: dict[str, bytes | None] = {name: None for name in home_files.generated_pages(folder) if name != LOG}
     return found | {INDEX: (INTRO + _by_project(rows)).encode()}
 
 

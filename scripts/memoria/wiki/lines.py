@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time
 from typing import Final
 
 from memoria.ground import clock, markdown
-from memoria.ground.said import said_in
+from memoria.ground.said import row_words
 from memoria.search import comparison, identifiers
 from memoria.search.words import holds, stems, words
 from memoria.statements.claim_check import unheard
@@ -286,14 +286,14 @@ def _without_text(article: Article, needle: str) -> int:
         remaining: list[str] = []
         is_gone = False  # the claim above a reason
         for row in rows:
-            is_gone = holds(said_in(row), needle) or (is_gone and row.startswith(SINCE_ROWS))
+            is_gone = holds(row_words(row), needle) or (is_gone and row.startswith(SINCE_ROWS))
             if not is_gone:
                 remaining.append(row)
         dropped += len(rows) - len(remaining)
         rows[:] = remaining
     for key in ("aliases", "tags", "sources"):
         names = article.front.texts(key)
-        remaining = [name for name in names if not holds(said_in(name), needle)]
+        remaining = [name for name in names if not holds(row_words(name), needle)]
         article.front.set(key, remaining)
         dropped += len(names) - len(remaining)
     if dropped and not article.summary:

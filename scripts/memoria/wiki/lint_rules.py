@@ -91,7 +91,7 @@ def frontmatter(snapshot: Snapshot) -> Found:
 def paths(snapshot: Snapshot) -> Found:
     """Find files that are not read."""
     for folder, name in ((snapshot.wiki.folder, ""), (snapshot.daily.folder, "daily/")):
-        for stray in home_files.left_out(folder, is_daily=bool(name)):
+        for stray in home_files.other_files(folder, is_daily=bool(name)):
             yield name + stray.name, f"{stray.reason} and is not read"
 
 

@@ -152,7 +152,7 @@ class Settle:
     def _commit(self, written: Mapping[str, Article], ends: list[End], label: str) -> None:
         rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
         block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
-        label = label or f"{BROUGHT}{printable.counted(len(written), 'article')} up to date"
+        label = label or f"{BROUGHT}{printable.amount(len(written), 'article')} up to date"
         commit(self.home.paths, rows, written, self._read, block, label, ends)
 
     def _note(self, wiki: Wiki, slug: str, article: Article) -> None:
@@ -187,7 +187,7 @@ class Settle:
         gone = {edit.id for edit in found if edit.what == GONE}
         moved = {ident for article in self._articles.values() for ident in gone if article.shows(ident)}
         folder = Path(self.home.paths.knowledge)
-        for note in home_files.left_out(folder, is_daily=False) if gone - moved else ():
+        for note in home_files.other_files(folder, is_daily=False) if gone - moved else ():
             with suppress(OSError):
                 text = "" if note.original else home_files.text(folder / note.name, folder)
                 moved |= {ident for ident in gone if f"#^{ident}" in text}

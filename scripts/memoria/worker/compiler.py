@@ -297,7 +297,7 @@ class Compile:
         """Return to which project each page belongs, and what to call the projects."""
         projects = self.home.paths.projects
         keys = {entry.project for entry in self.ledger.entries() if entry.project}
-        taken = {each.name[:-3]: NOBODY for each in home_files.left_out(self.wiki.folder, is_daily=False)}
+        taken = {each.name[:-3]: NOBODY for each in home_files.other_files(self.wiki.folder, is_daily=False)}
         pages = {slug: row.project if row.readable else NOBODY for slug, row in rows.items()}
         return Owners(taken | pages, labels(keys, project.read(projects)), project.aliases(projects))
 
@@ -306,7 +306,7 @@ class Compile:
         changed, moment = placing.changes(), self.home.zone.local(clock.now())
         updated = sorted(changed.keys() - placing.created)
         took = index_page.log_block(moment, batch.entries, placing.created, updated)
-        label = f"compile of {printable.counted(len(batch.facts), 'statement')}"
+        label = f"compile of {printable.amount(len(batch.facts), 'statement')}"
         commit(self.home.paths, self.article_cache.rows(), changed, placing.read, took, label, ends)
         sources.refresh(self.index, self.home.paths)
         Settle(self.home, self.keeper, self.index).run()

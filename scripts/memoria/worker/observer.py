@@ -148,7 +148,7 @@ async def work(home: Home) -> None:
     check = DueCheck(home)
     async with _observer(home) as observer:
         while True:
-            with locks.held(Path(home.paths.observer_lock)) as mine:
+            with locks.take(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return
                 if observer:  # first, because the client does not wait after a compaction

@@ -25,7 +25,7 @@ from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import amount
 from memoria.pages import housekeeping, notices, refresh
 from memoria.recall import session_start
 from memoria.search.words import folded
@@ -42,7 +42,7 @@ def run(home: Home, *, is_news: bool) -> None:
 
     What cannot be done now is noted, for who asks, and done with the next exchange.
     """
-    with locks.held(Path(home.paths.sync_lock)) as mine, Records.of(home.paths) as records:
+    with locks.take(Path(home.paths.sync_lock)) as mine, Records.of(home.paths) as records:
         if not mine:
             return
         server = _server_of(home)
@@ -74,7 +74,7 @@ def run(home: Home, *, is_news: bool) -> None:
 def held(count: int) -> str:
     """Return what is asked when so much is missing here."""
     return (
-        f"{counted(count, 'piece')} of what was exchanged are missing in the files here: more than a person deletes at "
+        f"{amount(count, 'piece')} of what was exchanged are missing in the files here: more than a person deletes at "
         f"once, so nothing was deleted elsewhere. {invocation.command('sync --restore')} writes them again; "
         f"{invocation.command('sync --deleted')} deletes them everywhere."
     )
@@ -93,7 +93,7 @@ def _tell_of_server(home: Home, records: Records) -> None:
     refused, denied = records.get("refused", {}), records.get("server", {}).get("denied")
     first = next((f"{ident}: {reason}" for ident, reason in refused.items()), "")
     told = {
-        "server refusals": f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). Nothing "
+        "server refusals": f"memoria: the memory server refuses {amount(len(refused), 'fact')} ({first}). Nothing "
         "changes on this machine; edit the fact." if refused else "",
         "server": "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is "
         "right." if denied else "",
@@ -143,7 +143,7 @@ def exchange(
 
 def spread_forgetting(home: Home) -> list[str]:
     """Exchange after something was forgotten; return in words where it may stand still."""
-    with locks.held(Path(home.paths.sync_lock), carriers.NETWORK_S) as mine, Records.of(home.paths) as records:
+    with locks.take(Path(home.paths.sync_lock), carriers.NETWORK_S) as mine, Records.of(home.paths) as records:
         try:
             if not mine:
                 raise CarrierError("Another exchange is under way.")
@@ -213,7 +213,7 @@ def _forget(home: Home, keeper: Keeper, records: Records, idents: list[str]) -> 
     paths = home.paths
     with ExitStack() as stack:
         for lock in (paths.worker_lock, paths.compile_lock, paths.observer_lock):
-            if not stack.enter_context(locks.held(Path(lock))):
+            if not stack.enter_context(locks.take(Path(lock))):
                 log.info("what was forgotten on another machine is forgotten with the next exchange")
                 return 0
         count = 0

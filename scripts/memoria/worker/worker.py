@@ -236,7 +236,7 @@ def work(home: Home, *, insist: bool = False) -> int:
     begun_anew = False
     spool, seen = Spool(home.paths.spool), set[str]()
     while True:
-        with locks.held(Path(home.paths.worker_lock), locks.PATIENCE_S if insist else 0) as mine:
+        with locks.take(Path(home.paths.worker_lock), locks.PATIENCE_S if insist else 0) as mine:
             if not mine:
                 log.info("another worker is running; it will look again")
                 return entries
@@ -287,7 +287,7 @@ def _finish_forget(home: Home) -> None:
         return
     from memoria.amending import removal  # noqa: PLC0415 (as in ``flush``)
 
-    with locks.held(Path(home.paths.compile_lock)) as no_compile, locks.held(Path(home.paths.observer_lock)) as alone:
+    with locks.take(Path(home.paths.compile_lock)) as no_compile, locks.take(Path(home.paths.observer_lock)) as alone:
         if not (no_compile and alone):
             log.info("a forget that was interrupted waits for the next worker")
             return

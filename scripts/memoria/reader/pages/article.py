@@ -99,7 +99,7 @@ def _past(row: str) -> tuple[str, str]:
 
 def take_back(site: Site, asked: Asked) -> Done:
     """Undo the newest step of the wiki, if it is the one that the form names; return to the article."""
-    with locks.needed(Path(site.home.paths.compile_lock), "A compile"):
+    with locks.require(Path(site.home.paths.compile_lock), "A compile"):
         transactions = Transactions(site.home.paths)
         transactions.recover()
         newest = next(iter(transactions.steps()), None)

@@ -15,7 +15,7 @@ from memoria.daily.ledger import Ledger
 from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.ground.printable import counted, dollars
+from memoria.ground.printable import amount, dollars
 from memoria.models import metered, protocol
 from memoria.pages.housekeeping import MET, retry_failed
 from memoria.reader.site import Asked, Done, Site, View
@@ -87,7 +87,7 @@ def needs(home: Home) -> list[Need]:
 def _jobs(home: Home) -> Iterator[Need]:
     spool = Spool(home.paths.spool)
     if failed := spool.jobs(spool.failed):
-        what = counted(len(failed), "conversation")
+        what = amount(len(failed), "conversation")
         waits = "it waits" if len(failed) == 1 else "they wait"
         yield Need(f"{what} could not be summarised", f"Nothing is lost: {waits} in the spool.", "/retry/flush",
                    "Try again")  # fmt: skip
@@ -96,7 +96,7 @@ def _jobs(home: Home) -> Iterator[Need]:
 def _compiles(ledger: Ledger) -> Iterator[Need]:
     if aside := ledger.failed_compiles():
         reason = aside[-1][1]
-        yield Need(f"{counted(len(aside), 'entry')} could not be compiled", reason, "/retry/compile", "Compile again")
+        yield Need(f"{amount(len(aside), 'entry')} could not be compiled", reason, "/retry/compile", "Compile again")
 
 
 def _machines(home: Home) -> Iterator[Need]:
@@ -123,7 +123,7 @@ def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
 def _waiting(home: Home, ledger: Ledger) -> Iterator[Need]:
     told = {job.session: reason for job in Spool(home.paths.spool).jobs() if (reason := ledger.tries(job.name)[2])}
     if told:
-        what = f"{counted(len(told), 'conversation')} could not be summarised yet"
+        what = f"{amount(len(told), 'conversation')} could not be summarised yet"
         yield Need(what, list(told.values())[-1], "/retry/flush", "Try again")
 
 
