@@ -94,8 +94,8 @@ def _turns(line: bytes) -> None:
 def _day(text: str) -> None:
     day = DayText(f"# Daily Log: 2026-11-20\n\n{text}\n")
     list(day.entries(date(2026, 11, 20)))
-    list(day.learned())
-    day.unmarked()
+    list(day.facts())
+    day.rest()
     fact_lines.of_day(day, date(2026, 11, 20))
 
 

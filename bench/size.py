@@ -112,7 +112,7 @@ def _session(home: Home, client: Path, number: int, day: date, words: Words) -> 
         id=ident, day=day, time=f"{began:%H:%M}", session=ident, project=f"shop-{number % PROJECTS}", project_key=key,
         title=words(40), context=words(300), key_exchanges=tuple(words(150) for _ in range(4)),
         action_items=(words(70),),
-        learned=tuple(map(lines.learned, facts)), turns=tuple(turn.key for turn in turns), model="m",
+        learned=tuple(map(lines.to_learned, facts)), turns=tuple(turn.key for turn in turns), model="m",
     )  # fmt: skip
 
 

@@ -308,7 +308,7 @@ def join(folder: Path, seed: int) -> list[str]:
     size, day = _size(address), MONDAY.date()
     before = len(desk.daily.text(day).encode())
     with desk.at_work():
-        learned = [statement_lines.learned(a_fact(f"Cache {number} is warm.")) for number in range(5)]
+        learned = [statement_lines.to_learned(a_fact(f"Cache {number} is warm.")) for number in range(5)]
         session = Entry(
             id="5e551011", day=day, time="09:05", session="s-1", project="shop", project_key=SHOP, title="Work",
             context="The queue was slow, and so it has a cache now.", key_exchanges=("asked", "answered") * 10,
@@ -336,7 +336,7 @@ def _fill(machine: Machine) -> None:
         machine.daily.append(Entry(
             id=f"{day:08x}", day=(MONDAY + timedelta(days=day)).date(), time="09:00", session=f"s-{day}",
             project="shop", project_key=SHOP, title=f"Work {day}", context="Services were looked at.",
-            learned=tuple(map(statement_lines.learned, said)), turns=(f"t{day}",), model="m",
+            learned=tuple(map(statement_lines.to_learned, said)), turns=(f"t{day}",), model="m",
         ))  # fmt: skip
     with machine.keeper() as keeper:
         keeper.refresh()

@@ -131,7 +131,7 @@ def _caches(home: Home) -> None:
     DailyLog(home.paths).refresh(ledger)
     ledger.mark_compiled({"01aa": "", "01bb": ""})
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
-    ledger.failed(["flush 01aa"], counted=True, not_before=0.0, reason=SECRET)
+    ledger.fail(["flush 01aa"], counted=True, not_before=0.0, reason=SECRET)
     for told in (SECRET, PLAIN):
         ledger.put(told, told)
     ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])
@@ -233,7 +233,7 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
             keeper.edit("l-00000002", words)
     assert run(forget, home, "merger with  QUAGGASOFT closes", "--yes") == 0
     with Keeper.at(home) as keeper:
-        left = keeper.known("l-00000002")
+        left = keeper.get("l-00000002")
     assert (left.content, left.wordings, left.asked_as) == (KEPT_FACT, (KEPT_FACT,), ("add a package",))
     gone(home, "merger with quaggasoft closes")
     assert "Ask Ada." in Wiki(home.paths).path("concepts/own").read_text()

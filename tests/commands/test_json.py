@@ -63,7 +63,7 @@ def test_the_demo_writes_an_entry_and_an_article_and_nothing_elsewhere(played: P
     assert "## What matters most" in page
     assert "Use uv in this project, never pip" in note
     with closing(Ledger(Paths(str(home)))) as ledger:
-        fates = [fates for _, fates in ledger.checked().values()]
+        fates = [fates for _, fates in ledger.check_results().values()]
     assert sum(fate.get(CAPTURED, 0) for fate in fates) > len(fates) >= 3, "the reader's receipt counts its turns"
 
 

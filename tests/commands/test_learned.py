@@ -61,7 +61,7 @@ def test_an_edit_changes_log_page_and_what_waits_for_the_server_and_holds_no_sec
     assert run(learned, home, "edit", ident, "The", "bucket", "takes", key) == 0
     assert "`memoria sync`" in capsys.readouterr().err
     with Keeper.at(home) as keeper:
-        log = keeper.lines.daily.path(home.zone.day(keeper.known(ident).time)).read_text()
+        log = keeper.lines.daily.path(home.zone.day(keeper.get(ident).time)).read_text()
         page = Path(home.paths.page, f"{SHOP}.md").read_text()
     for text in (log, page):
         assert "The bucket takes" in text

@@ -40,7 +40,7 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
 
 def test_a_flush_that_leaves_jobs_says_why(home: Home, ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     job = spooled(home, "waiting-one")
-    ledger.failed([job], counted=False, not_before=time.time() + 3600, reason="the day's money is spent")
+    ledger.fail([job], counted=False, not_before=time.time() + 3600, reason="the day's money is spent")
     assert main(["flush"]) == 0
     said = capsys.readouterr().out
     assert "1 job waiting: the day's money is spent; " in said

@@ -55,7 +55,7 @@ def test_what_only_a_conflict_copy_holds_is_taken_over_once(daily: DailyLog) -> 
     assert len(daily.copies()) == len(names)
     daily.sweep()
     assert [each.id for each in daily.entries(DAY)] == ["one", "three", "two"]
-    assert [line.learned.id for line in daily.read(DAY).learned()] == ["l-abcde"]
+    assert [line.learned.id for line in daily.read(DAY).facts()] == ["l-abcde"]
     assert daily.text(DAY).count("### My part\n\nWritten by hand.\n\nIn two rows.") == 1
     assert "Nobody may know" not in daily.text(DAY)
     assert {path.name for path in daily.folder.iterdir()} == {f"{DAY}.md", "notes.md"}

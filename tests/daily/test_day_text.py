@@ -78,7 +78,7 @@ def test_every_byte_of_a_person_stays_through_all_written_into_a_day(parts: tupl
             lambda: log.change(replace(kept, ended=MONDAY + timedelta(days=1), successor="l-bbbb"), DAY),
             lambda: (
                 log.remove(moved.id, DAY)
-                and daily.append(entry("two", lessons=("The falcon lesson.",), learned=(lines.learned(moved),)))
+                and daily.append(entry("two", lessons=("The falcon lesson.",), learned=(lines.to_learned(moved),)))
             ),
             lambda: log.remove(gone.id, DAY),
         ]
@@ -114,7 +114,7 @@ def test_what_is_added_has_the_line_endings_of_the_file(mine: str, end: str, tmp
 
 
 def test_an_entry_is_read_alike_with_any_line_endings_and_with_a_mark_at_the_begin() -> None:
-    whole = entry("one", learned=(lines.learned(a_fact("Use pnpm.")),), lessons=("a",), title="One · two · three")
+    whole = entry("one", learned=(lines.to_learned(a_fact("Use pnpm.")),), lessons=("a",), title="One · two · three")
     text = render(whole)
     (first,) = DayText(text).entries(DAY)
     for end in ("\r\n", "\r", "  \n"):
@@ -151,10 +151,10 @@ def test_a_lost_heading_costs_neither_the_page_its_title_nor_a_person_the_part_a
 
 
 def test_a_fact_stands_in_its_entry_whatever_a_person_wrote_into_the_entry() -> None:
-    fact = lines.learned(a_fact("Use pnpm."))
+    fact = lines.to_learned(a_fact("Use pnpm."))
     text = render(entry("one", learned=(fact,))).replace("\n^e-one\n\n", "\n#### My remark\n\nmine\n\n^e-one\n\n")
     for mark in ("- ", "+ ", "1. ", "  2) ", "\t- ", "> - ", "\u2022 ", "| "):
-        (line,) = DayText(text.replace(" -->\n", " -->  \n").replace("- [", f"{mark}[")).learned()
+        (line,) = DayText(text.replace(" -->\n", " -->  \n").replace("- [", f"{mark}[")).facts()
         assert (line.session, line.project, line.learned.text) == ("s-9", SHOP, "Use pnpm.")
     assert DayText(text).name(["one"]) == 1, "the remark"
 
@@ -196,16 +196,16 @@ def test_index_and_daily_log_see_the_same_entries(told: list[tuple[str, str, str
 def test_the_heading_of_a_fact_goes_with_the_last_fact_unless_a_person_wrote_below(after: str, stays: bool) -> None:
     for gap in ("\n", "\n\n"):
         day = DayText("# Mine\n")
-        day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")
+        day.add(lines.to_learned(a_fact("Use pnpm.")), "09:00", "shop")
         day = DayText(day.text.replace("shop\n\n", f"shop{gap}") + after)
-        day.remove(next(iter(day.learned())))
+        day.remove(next(iter(day.facts())))
         assert day.text == "# Mine\n\n" + (f"### Learned (09:00) · shop{gap}" if stays else "") + after
 
 
 def test_a_statement_stands_once_under_the_section_of_its_kind_beside_a_persons_lines() -> None:
     kinds = ("decision", "debugging", "workaround", "preference")
     facts = [a_fact(f"What the {kind} says.", kind, quote=f"the {kind}") for kind in kinds]
-    whole = entry("e1", model="haiku", decisions=("By hand.",), learned=tuple(map(lines.learned, facts)))
+    whole = entry("e1", model="haiku", decisions=("By hand.",), learned=tuple(map(lines.to_learned, facts)))
     text = render(whole)
     heads = {row: number for number, row in enumerate(text.splitlines()) if row.startswith("**")}
     places = [next(n for n, row in enumerate(text.splitlines()) if fact.content in row) for fact in facts]
@@ -243,7 +243,7 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     day.strike(lambda row: "Fix" in row or "npm" in row)
     for time, text in (("09:00", "New"), ("09:00", "New2"), ("09:01", "N3")):
         day.add(Learned("fact", f"{text}.", f"l-{text.casefold()}"), time, "shop")
-    day.remove(next(line for line in day.learned() if line.learned.id == "l-rain1"))
+    day.remove(next(line for line in day.facts() if line.learned.id == "l-rain1"))
     day.bury({"d1b57bcd39"})
     assert day.text == changed
 
@@ -253,18 +253,18 @@ def test_entries_are_read_and_written_as_they_were_before() -> None:
     rows, more = list[object](), (DAYS.parent / "home-0.2.0" / "daily").glob("*.md")
     for path in sorted([*DAYS.glob("*.md"), *more]):
         for found in DayText(path.read_text("utf-8"), {SHOP: "store-1a2b3c"}).entries(DAY):
-            rows += [found, found.source, found.booked, fingerprint(found), render(found)]
+            rows += [found, found.source, found.booking, fingerprint(found), render(found)]
         whole = path.read_text("utf-8").split("\n")
         for number, bits in enumerate((whole, *bent(whole, 30))):
             day = DayText("\n".join(bits), {SHOP: "store-1a2b3c"})
-            seen = [*day.parts(DAY), *day.entries(DAY), *day.items(), *day.learned(), day.tombstones(), day.unmarked()]
+            seen = [*day.parts(DAY), *day.entries(DAY), *day.items(), *day.facts(), day.tombstones(), day.rest()]
             seen += [sorted(day.ids()), sorted(day.block_ids().items())]
             seen += [day.mark(DAY, {}, {}), day.name(day.ids()), day.text]
             for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED), strict=False):
                 day.set_box(item, state)
-            if learned := list(day.learned()):
+            if learned := list(day.facts()):
                 day.change(learned[0], Learned("fact", "Told anew.", "l-anew"))
-                day.remove(list(day.learned())[-1])
+                day.remove(list(day.facts())[-1])
             day.add(Learned("fact", "Added.", "l-added"), "14:05", "shop")
             seen.append(day.text)
             day.strike(lambda row: "npm" in row)

@@ -77,7 +77,7 @@ def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths, 
     daily.mark_all(ledger)
     assert path.read_text().startswith(f"{properties}# Mine\n\nThe lamp is green. ^l-")
     assert path.read_text().count(" entry=") == 1
-    assert DayText(properties).unmarked() == DayText(properties.strip()).unmarked() == []
+    assert DayText(properties).rest() == DayText(properties.strip()).rest() == []
     written = [fingerprint(found) for found in daily.entries(date(2026, 11, 20))]
     assert [known.text for known in ledger.entries(waiting=True)] == written != []
 

@@ -109,7 +109,7 @@ def test_an_article_comes_as_it_is(desk: Machine, laptop: Machine) -> None:
     meet(desk, laptop)
     assert text(laptop) == text(desk)
     with laptop.keeper() as keeper:
-        assert keeper.store.placed() == {fact.id for fact in desk.facts()}
+        assert keeper.store.placed_ids() == {fact.id for fact in desk.facts()}
     stamps = [path(machine).stat().st_mtime_ns for machine in (desk, laptop)]
     meet(desk, laptop)
     assert [path(machine).stat().st_mtime_ns for machine in (desk, laptop)] == stamps, (

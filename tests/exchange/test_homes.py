@@ -50,7 +50,7 @@ def reword(machine: Machine, ident: str, content: str) -> None:
 
 
 def write_entry(machine: Machine, ident: str = "aaa111", *statements: Fact) -> None:
-    learned = tuple(map(lines.learned, statements))
+    learned = tuple(map(lines.to_learned, statements))
     machine.daily.append(Entry(
         id=ident, day=MONDAY.date(), time="10:05" if ident == "desk01" else "09:30", session="s-1", model="m",
         project="shop", project_key=SHOP, title="Fix the queue", context="It was slow.", learned=learned,

@@ -208,7 +208,7 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     day = Day((DAYS / "marked.md").read_text("utf-8"))
     pieces = list(day.pieces(MONDAY.date()))
     (told,) = [piece.text for piece in pieces if piece.id == "e-one"]
-    learned = {line.learned.id: line.learned for line in day.learned()}
+    learned = {line.learned.id: line.learned for line in day.facts()}
     rows: list[object] = [*pieces]
     day.set_item("one", item_ident("Write it"), TICKED)
     day.put_entry("one", told.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")])

@@ -60,7 +60,7 @@ def test_many_rows_are_written_with_one_look_at_the_day(
 ) -> None:
     """A server that has held facts for years brings thousands at once, of the day on which they were imported."""
     looks: list[int] = []
-    learned_of = DayText.learned
+    learned_of = DayText.facts
 
     def counted(text: DayText) -> Iterator[LearnedLine]:
         looks.append(1)
@@ -456,10 +456,10 @@ def test_a_row_that_changes_between_the_listing_and_our_writing_loses_no_wording
 def test_an_end_that_was_taken_back_is_taken_back_everywhere(server: MemoryServer, here: Keeper, there: Keeper) -> None:
     (fact,) = learned(here, PNPM)
     meet(server, here, there)
-    there.write(replace(there.known(fact.id), ended=MONDAY + timedelta(days=3)))
+    there.write(replace(there.get(fact.id), ended=MONDAY + timedelta(days=3)))
     meet(server, there, here)
     assert said(here) == []
-    there.write(replace(there.known(fact.id), ended=None))
+    there.write(replace(there.get(fact.id), ended=None))
     meet(server, there, here, there)
     assert said(here) == said(there) == [PNPM]
 
@@ -538,7 +538,7 @@ def test_rows_of_0_2_0_are_known_by_their_ids_and_nothing_is_sent_twice(tmp_path
         sync(home, server)
         assert said(home) == server.live()
         assert said(home) == sorted(["Use pnpm 9.", "Write very short functions.", "The gull is grey."])
-        assert home.known(first.id).wordings == (PNPM,)
+        assert home.get(first.id).wordings == (PNPM,)
 
 
 @pytest.mark.parametrize("replaced", [True, False])

@@ -76,7 +76,7 @@ def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: 
     here.take([fact])
     assert sync(here, server).pushed == 1
     assert sync(there, server).pulled == 1
-    got = there.known(fact.id)
+    got = there.get(fact.id)
     assert (got.content, got.kind, got.project, got.time) == (fact.content, fact.kind, SHOP, fact.time)
     assert fact.content in there.lines.daily.path(MONDAY.date()).read_text()
     assert sync(there, server) == Synced()
@@ -306,7 +306,7 @@ def test_a_change_elsewhere_leaves_the_quote_and_the_session_that_only_this_mach
     sync(there, server)
     server.requests.clear()
     sync(here, server)
-    got = here.known(fact.id)
+    got = here.get(fact.id)
     assert (got.content, got.quote, got.session) == ("Use pnpm 9.", fact.quote, "s-7")
     assert (server.written(), server_state(here)["waiting"]) == ([], 0), "what was pulled is not pushed back"
 
@@ -322,7 +322,7 @@ def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of
     there.edit(old.id, "Use tabs for indentation, not spaces, said once.")
     meet(server, there, here, there, here)
     for home in (here, there):
-        assert home.known(old.id).ended
+        assert home.get(old.id).ended
 
 
 def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
@@ -330,14 +330,14 @@ def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
 ) -> None:
     fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
     for home, ident, seen in ((here, BLOG, 5), (there, "shed-9", 2)):
-        known = home.known(fact.id)
+        known = home.get(fact.id)
         home.write(replace(known, seen=seen, also=(ident,)))
     meet(server, here, there, here, there)
     for home in (here, there):
-        got = home.known(fact.id)
+        got = home.get(fact.id)
         assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
     for home, place in ((here, SHOP), (there, BLOG)):  # at once
-        home.take([], endings=[Ending(fact.id, home.known(fact.id).time, "user", projects=(place,))])
+        home.take([], endings=[Ending(fact.id, home.get(fact.id).time, "user", projects=(place,))])
     meet(server, here, there, here, there)
     for home in (here, there):
         assert [fact.projects for fact in home.store.facts()] == [("shed-9",)]
@@ -390,7 +390,7 @@ def test_a_fact_whose_number_was_lost_is_known_by_its_id(server: MemoryServer, h
     unlink(here)
     sync(here, server)
     assert said(here) == ["Use yarn for everything."]
-    assert here.known(fact.id).quote == fact.quote
+    assert here.get(fact.id).quote == fact.quote
 
 
 def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(
@@ -455,7 +455,7 @@ def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemorySe
     server.memories[1].update(deleted_at=server.now(), updated_at=server.now())
     unlink(here)
     sync(here, server)
-    assert here.known(fact.id).quote == fact.quote
+    assert here.get(fact.id).quote == fact.quote
 
 
 def test_a_fact_edited_here_does_not_follow_another_programs_row(server: MemoryServer, here: Keeper) -> None:
@@ -490,7 +490,7 @@ def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server:
     fewer = ",".join(tag for tag in tags.replace("seen:5", "seen:2").split(",") if not tag.startswith("last:"))
     server.memories[1].update(tags=fewer, content="Use pnpm 9.", updated_at=server.now())
     sync(here, server)
-    got = here.known(fact.id)
+    got = here.get(fact.id)
     assert (got.content, got.seen, got.last) == ("Use pnpm 9.", 5, fact.last)
     server.memories[1].update(tags=tags.replace("seen:5", "seen:3"), updated_at=server.now())
     assert sync(here, server).pulled == 0

@@ -78,7 +78,7 @@ def test_what_was_said_again_is_as_ended_in_the_entries_and_turns_that_repeat_it
     home.log(entry("b2", 18, title="Look around", context=f"{FIVE} The lamp is new."))
     Archive.of(home.home.paths, 1).keep("b2", date(2026, 11, 18), [Turn("t", "user", f"{FIVE} The lamp is old.")])
     with Keeper.at(home.home) as keeper:
-        told = replace(a_fact(FIVE, "fact", day=2), origin=keeper.known("l-a10").origin)
+        told = replace(a_fact(FIVE, "fact", day=2), origin=keeper.get("l-a10").origin)
         assert [fact.id for fact in keeper.take([told]).repeated] == ["l-a10"]
     texts = [*found(home, "gauge minutes lamp"), *found(home, "gauge minutes lamp", "turn")]
     assert sum(FIVE in text for text in texts) == 4, "the premise"
@@ -111,7 +111,7 @@ def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiH
 def the_deleted(home: WikiHome) -> str:
     """Delete the fact of an entry whose conversation is archived; return its id."""
     fact = a_fact("Each bed gets 12 litres.", "decision", session="s-c3", quote="jedes Beet bekommt 12 Liter")
-    home.log(replace(entry("c3", 17, context=f"{fact.content} Beds were planned."), learned=(lines.learned(fact),)))
+    home.log(replace(entry("c3", 17, context=f"{fact.content} Beds were planned."), learned=(lines.to_learned(fact),)))
     told = Turn("t", "user", "Noch etwas: jedes Beet bekommt 12 Liter. Die Pumpe ist alt.")
     Archive.of(home.home.paths, 1).keep("c3", date(2026, 11, 17), [told])
     assert any("12 Liter" in text for text in found(home, "Beet Liter", "turn")), "the premise: it is found"
@@ -127,7 +127,7 @@ def test_no_record_says_the_fact_that_a_person_deleted(home: WikiHome) -> None:
         assert {"Die Pumpe ist alt.", "Beds were planned."} <= {text.removeprefix("Noch etwas: ") for text in texts}
         assert not any(litres in text for text in texts for litres in ("12 Liter", "12 litres"))
     with Keeper.at(home.home) as keeper:
-        assert [fact.id for fact in keeper.store.deleted()] == [ident]
+        assert [fact.id for fact in keeper.store.deleted_facts()] == [ident]
 
 
 @pytest.mark.parametrize(("what", "kind"), [("c3", "entry"), ("12 litres", "text"), (SHOP, "project")])
@@ -139,7 +139,7 @@ def test_forget_removes_what_is_known_of_deletions(home: WikiHome, what: str, ki
             keeper.delete(fact.id)
     removal.carry_out(home.home, forget_plan.plan(home.home, what, kind))
     with Keeper.at(home.home) as keeper:
-        assert {fact.project for fact in keeper.store.deleted()} == {BLOG, BLOG if kind == "project" else SHOP}
+        assert {fact.project for fact in keeper.store.deleted_facts()} == {BLOG, BLOG if kind == "project" else SHOP}
 
 
 HETZNER, AWS = "Production is hosted at Hetzner, because the data must stay.", "Production is hosted at AWS."

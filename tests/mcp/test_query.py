@@ -71,7 +71,7 @@ def test_an_answer_from_a_learned_fact_links_to_it(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gauge = a_fact("The harbour gauge stands on the mole.", project="shop-aaaaaa")
-    ref = f"daily/{entry(home, '01cc', 'Gauge', learned=(lines.learned(gauge),)).day}#^{gauge.id}"
+    ref = f"daily/{entry(home, '01cc', 'Gauge', learned=(lines.to_learned(gauge),)).day}#^{gauge.id}"
     home, script = answering(tmp_path, monkeypatch, f"It stands on the mole. [[{ref}]]", ref)
     assert run(query, home, "Where is the harbour gauge?") == 0
     shown = capsys.readouterr().out

@@ -50,7 +50,7 @@ def test_an_edited_fact_keeps_its_earlier_wording_and_changes_its_daily_log(brow
     assert "Use bun in the shop, never npm or pnpm." in page
     assert "Use pnpm in the shop, never npm." in page.partition("Earlier wordings")[2]
     with Keeper.at(browser.home) as keeper:
-        assert keeper.known("l-c1002").content.startswith("Use bun")
+        assert keeper.get("l-c1002").content.startswith("Use bun")
 
 
 def test_what_the_log_escapes_is_shown_as_it_was_written(browser: Browser) -> None:
@@ -76,7 +76,7 @@ def test_bytes_that_are_no_utf_8_and_empty_sections_are_no_bug(browser: Browser)
 
 def test_a_day_to_come_from_a_wrong_clock_is_not_the_last_one(browser: Browser) -> None:
     with Keeper.at(browser.home) as keeper:
-        keeper.write(replace(keeper.known("l-c1004"), time=datetime(2199, 1, 1, tzinfo=UTC)))
+        keeper.write(replace(keeper.get("l-c1004"), time=datetime(2199, 1, 1, tzinfo=UTC)))
     browser.site.watch.look()
     assert "20 November 2026</small>" in browser.get("/").text
 
@@ -84,7 +84,7 @@ def test_a_day_to_come_from_a_wrong_clock_is_not_the_last_one(browser: Browser) 
 def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Browser) -> None:
     browser.post(f"{PNPM}/promote")
     with Keeper.at(browser.home) as keeper:
-        assert keeper.known("l-c1002").project == GLOBAL
+        assert keeper.get("l-c1002").project == GLOBAL
     assert "It holds in every project" not in browser.get(PNPM).text
     done = browser.post(f"{PNPM}/delete")
     assert done.headers["location"].startswith("/facts?said=The+fact+was+deleted")
@@ -94,7 +94,7 @@ def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Bro
 
 def test_a_fact_names_what_it_superseded_and_what_superseded_it(browser: Browser) -> None:
     with Keeper.at(browser.home) as keeper:
-        old = keeper.known("l-c1004")
+        old = keeper.get("l-c1004")
         keeper.write(replace(old, ended=clock.now(), successor="l-c1001"))
     browser.site.watch.look()
     assert old.content[:40] in browser.get("/fact/l-c1001").text.partition("Superseded")[2]

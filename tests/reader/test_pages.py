@@ -87,7 +87,7 @@ def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
     spool.add(header, b"{}\n")
     with closing(Ledger(browser.home.paths)) as ledger:
         jobs = [job.name for job in spool.jobs()]
-        ledger.failed(jobs, counted=False, not_before=2e10, reason="Ollama is not running.")
+        ledger.fail(jobs, counted=False, not_before=2e10, reason="Ollama is not running.")
         told = browser.get("/").text
         assert ("1 conversation could not be summarised yet" in told, "Ollama is not running." in told) == (True, True)
         browser.post("/retry/flush")

@@ -13,7 +13,16 @@ from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from memoria.base.paths import Paths
 from memoria.ground import clock
 from memoria.statements.fact import GLOBAL
-from memoria.statements.store import HALF_SAVED_S, MIGRATIONS, Store, corrected, half_saved, leading, made_again, score
+from memoria.statements.store import (
+    HALF_SAVED_S,
+    MIGRATIONS,
+    Store,
+    half_save,
+    is_repeated,
+    leading,
+    repeat_mark,
+    score,
+)
 
 
 def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:
@@ -77,7 +86,7 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
         replace(a_fact(f"{seen} {days}", kind, day=-days, project=project), seen=seen)
         for kind, seen, days, project in each
     ]
-    rows = [f"{score(fact, SHOP, MONDAY):.4f} {fact.kind} {fact.content} {corrected(fact)}" for fact in made]
+    rows = [f"{score(fact, SHOP, MONDAY):.4f} {fact.kind} {fact.content} {repeat_mark(fact)}" for fact in made]
     same("read/leading.txt", [*itertools.chain(*told), *rows])
 
 
@@ -85,18 +94,18 @@ def test_what_was_deleted_is_known_until_it_is_forgotten_and_its_id_after_that(t
     with keeper(tmp_path) as home:
         store, fact = home.store, a_fact("Use pnpm.")
         store.mark_deleted(fact)
-        assert store.deleted() == [fact]
+        assert store.deleted_facts() == [fact]
         store.forget_deleted([fact.id])
-        assert (store.deleted(), store.gone()) == ([], {fact.id})
+        assert (store.deleted_facts(), store.deleted_ids()) == ([], {fact.id})
         store.unmark_deleted(fact.id)
-        assert store.gone() == set()
+        assert store.deleted_ids() == set()
 
 
 def test_a_text_without_its_last_line_end_is_half_saved_for_a_minute() -> None:
     now, past = (clock.now() - timedelta(seconds=ago) for ago in (1, HALF_SAVED_S))
-    assert half_saved("a\n", f"m {now.isoformat()}", "m") == half_saved("a", f"m {past.isoformat()}", "m") == ""
-    assert half_saved("a", f"m {now.isoformat()}", "m") == f"m {now.isoformat()}"
-    assert half_saved("a", f"o {past.isoformat()}", "m") > f"m {now.isoformat()}", "a later save"
+    assert half_save("a\n", f"m {now.isoformat()}", "m") == half_save("a", f"m {past.isoformat()}", "m") == ""
+    assert half_save("a", f"m {now.isoformat()}", "m") == f"m {now.isoformat()}"
+    assert half_save("a", f"o {past.isoformat()}", "m") > f"m {now.isoformat()}", "a later save"
 
 
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
@@ -107,4 +116,4 @@ def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
         home.take([a_fact("Run the formatter!", "correction", importance=0.4, day=1)])
         top = leading(home.store, SHOP)[0]
         assert top.content == "Run the formatter."
-        assert made_again(top)
+        assert is_repeated(top)

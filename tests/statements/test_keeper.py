@@ -112,7 +112,7 @@ def test_an_older_word_does_not_end_what_was_said_again_since(tmp_path: Path) ->
         home.take([tabs, a_fact("Use tabs, not spaces, for indentation", day=3)])
         home.take([spaces := a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(tabs.id,))])
         assert contents(home) == ["Use tabs for indentation, not spaces."]
-        assert home.known(spaces.id).successor == tabs.id
+        assert home.get(spaces.id).successor == tabs.id
 
 
 def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_what_a_project_ends_goes_on_where_others_said_it_too(
         spaces = a_fact("Use spaces for indentation, not tabs.", day=2, project=place, supersedes=(tabs.id,))
         over = Ending(tabs.id, spaces.time, "user", projects=(place,))
         if not is_replaced:
-            home.alone(home.known(tabs.id), (place,))  # as before a kill
+            home.alone(home.get(tabs.id), (place,))  # as before a kill
         for _ in range(2):
             home.take([spaces] * is_replaced, endings=[over] * (not is_replaced))
         home.refresh()
@@ -216,7 +216,7 @@ def test_what_is_said_again_counts_for_the_one_of_its_project(tmp_path: Path) ->
     with keeper(tmp_path) as home:
         for place in (BLOG, SHOP):
             home.store.put(MONDAY.date(), a_fact("Use tabs.", project=place))
-        found = [home.repeated(a_fact("Use tabs.", day=1, project=place)) for place in (BLOG, SHOP)]
+        found = [home.find_repeated(a_fact("Use tabs.", day=1, project=place)) for place in (BLOG, SHOP)]
         assert [fact.project for fact in found if fact] == [BLOG, SHOP]
 
 
@@ -325,7 +325,7 @@ def test_a_statement_comes_from_the_entry_that_holds_it_or_from_those_of_its_ses
     with keeper(tmp_path) as home:
         for name, day, session in (("one", 16, "s1"), ("two", 17, "s1"), ("other", 16, "s2")):
             entry = Entry(name, date(2026, 11, day), "09:00", session, "shop", SHOP, "T")
-            home.lines.daily.append(replace(entry, learned=(lines.learned(held),) * (name == "two")))
+            home.lines.daily.append(replace(entry, learned=(lines.to_learned(held),) * (name == "two")))
         home.refresh()
         assert home.sources(held) == ("daily/2026-11-17#^e-two",)
         assert home.sources(loose) == ("daily/2026-11-16#^e-one",)
@@ -346,10 +346,10 @@ def test_a_folder_that_is_away_deletes_nothing_and_changes_nothing_when_it_is_ba
         path = home.lines.daily.path(moved.time.date()).rename(tmp_path / "day.md")
         home.refresh()
         with pytest.raises(ExpectedError, match="which was moved or lost"):
-            home.known(moved.id)
+            home.get(moved.id)
         path.rename(home.lines.daily.path(moved.time.date()))
         home.refresh()
-        assert home.known(moved.id).content == moved.content
+        assert home.get(moved.id).content == moved.content
 
 
 def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repetition(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
             rows.extend([f"==== {step}", f"{outcome}"])
             rows.extend(row.rstrip() for row in unified_diff(before.splitlines(), text.splitlines(), n=0))
             for fact in store.facts(live=False):
-                others = [store.current(fact), *store.superseded_by(fact), *store.copies(fact), *store.twins(fact)]
+                others = [store.current(fact), *store.superseded_facts(fact), *store.copies(fact), *store.twins(fact)]
                 rows.append(f"{fact.id} {store.day(fact.id)} {[other and other.id for other in others]}")
             known[0] = text
 
@@ -410,8 +410,12 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
         for text in ("pnpm npm", "makefile", "rains", "?", ""):
             rows.append(f"{text}: {[fact.content for fact in store.matching(text)]}")
             rows.append(f"{[fact.content for fact in store.near(text, SHOP)]} {len(store.matching(text, BLOG))}")
-        rows.append(f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.gone())}")
+        rows.append(
+            f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.deleted_ids())}"
+        )
         rows.append(f"{home.sources(pnpm)}")
-        rows.append(f"{[fact.content for fact in store.deleted()]} {[fact.id for fact in store.facts(project=SHOP)]}")
+        rows.append(
+            f"{[fact.content for fact in store.deleted_facts()]} {[fact.id for fact in store.facts(project=SHOP)]}"
+        )
         rows += [f"{fact.to_dict()}" for fact in store.facts(live=False)]
     same("read/statements.txt", rows)

@@ -38,7 +38,7 @@ def a_fact(content: str, kind: str = "preference", *, day: float = 0, project: s
 
 def rendered(fact: Fact) -> str:
     """The fact's lines in a daily log."""
-    return "\n".join(learned_rows(lines.learned(fact))) + "\n"
+    return "\n".join(learned_rows(lines.to_learned(fact))) + "\n"
 
 
 def parsed(text: str, day: date) -> list[Fact]:

@@ -213,7 +213,7 @@ class Life:
             id=name, day=moment.date(), time=self._time(), session=f"s-{name}", project="shop",
             project_key=SHOP, title=f"Work {name}", context=f"It was about {self._word()}.",
             key_exchanges=(f"asked {name}",), action_items=(f"Do {name}", f"See {name}"),
-            learned=tuple(map(lines.learned, facts)), turns=(f"k{name}",), model="m",
+            learned=tuple(map(lines.to_learned, facts)), turns=(f"k{name}",), model="m",
         )  # fmt: skip
         machine.daily.append(entry)
 
@@ -308,7 +308,7 @@ class Life:
         """Give some statements their places, as a compile does."""
         with machine.keeper() as keeper:
             keeper.refresh()
-            new = [fact for fact in keeper.store.facts() if fact.id not in keeper.store.placed()][:3]
+            new = [fact for fact in keeper.store.facts() if fact.id not in keeper.store.placed_ids()][:3]
             wiki, slug = machine.wiki(), self.rng.choice(SLUGS)
             page = wiki.get(slug) or Article.new(slug, slug.rpartition("/")[2], "What is known of it.", MONDAY.date())
             page.give_to(SHOP)

@@ -121,7 +121,7 @@ def fill(
         made = Entry(
             about["id"], _began(about).date(), about["time"], f"s-{about['id']}", name, key, about["title"],
             about["context"], action_items=about["items"],
-            learned=tuple(lines.learned(facts[fact.id]) for fact in _facts(about)),
+            learned=tuple(lines.to_learned(facts[fact.id]) for fact in _facts(about)),
             turns=tuple(turn.key for turn in turns), model="m",
         )  # fmt: skip
         DailyLog(home.paths).append(made)

@@ -120,7 +120,7 @@ def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_we
         home.end("l-a10")
 
     def exchanged(keeper: Keeper) -> None:
-        fact, day = keeper.known("l-a10"), date(2026, 11, 16)
+        fact, day = keeper.get("l-a10"), date(2026, 11, 16)
         merged = replace(fact, content=theirs, worded=clock.now())  # its history does not name the words here
         assert keeper.lines.change(merged, day)
         keeper.take_over(merged, day)
@@ -149,7 +149,7 @@ def test_a_page_says_that_nothing_of_it_holds_while_it_is_so(home: Home) -> None
     for fact in home.facts().values():
         home.end(fact.id)
     assert "\nNothing of this holds any longer.\n" in home.text(SLUG)
-    home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), ended=None)))
+    home.change(lambda keeper: keeper.write(replace(keeper.get("l-a10"), ended=None)))
     assert f"\n{LISTENS}\n" in home.text(SLUG)
 
 
@@ -168,7 +168,7 @@ def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_n
     home.end("l-a10", there.id)
     assert LISTENS in home.parts()[1]
     assert "1234" not in home.text(SLUG)
-    home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), ended=None, successor="")))
+    home.change(lambda keeper: keeper.write(replace(keeper.get("l-a10"), ended=None, successor="")))
     assert [LISTENS in part for part in home.parts()] == [True, False]
     row = next(row for row in home.text(SLUG).split("\n") if row.startswith("project: "))
     home.edit(SLUG, row, "project: ''")  # as of 0.1.0, whose pages hold what all projects say
@@ -404,7 +404,7 @@ def test_more_than_a_person_changes_is_held_until_they_say_so(wiki: WikiHome) ->
 @pytest.mark.parametrize("text", ["", NOW_9090])
 def test_a_line_that_a_person_takes_out_or_changes_ends_in_the_articles_project_alone(home: Home, text: str) -> None:
     key = home.facts()[LISTENS].project
-    home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), also=("bank-1a2b3c",))))
+    home.change(lambda keeper: keeper.write(replace(keeper.get("l-a10"), also=("bank-1a2b3c",))))
     row = next(row for row in home.text(SLUG).splitlines(True) if row.startswith(f"- {LISTENS}"))
     home.edit(SLUG, row, f"- {text}\n" if text else "")
     home.settle()

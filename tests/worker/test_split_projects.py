@@ -48,7 +48,7 @@ def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
             made = entry(f"a{number}", title=f"Heron {number}", project=folder.name, project_key=key,
                          learned=[("preference", f"Count herons twice in house {number}")])  # fmt: skip
             DailyLog(home.paths).append(made)
-            ledger.record(made.booked)
+            ledger.record(made.booking)
             ledger.book(Call("flush", "offline", key, "ok", 0, 0, 0.0, 0.0))
     return one, two
 

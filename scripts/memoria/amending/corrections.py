@@ -50,14 +50,14 @@ def edit(home: Home, keeper: Keeper, ident: str, text: str) -> Corrected:
 
 def delete(home: Home, keeper: Keeper, idents: Sequence[str]) -> Corrected:
     """Delete facts; raise ExpectedError, and delete none, when one of them does not exist."""
-    known = [keeper.known(ident) for ident in idents]
+    known = [keeper.get(ident) for ident in idents]
     gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
     return _published(home, keeper, gone)
 
 
 def promote(home: Home, keeper: Keeper, idents: Sequence[str]) -> Corrected:
     """Make facts hold in every project; raise ExpectedError, and change none, when one of them does not exist."""
-    known = [keeper.known(ident) for ident in idents]
+    known = [keeper.get(ident) for ident in idents]
     return _published(home, keeper, [keeper.promote(fact.id) for fact in dict.fromkeys(known)])
 
 
@@ -79,11 +79,11 @@ def retire(home: Home, ident: str) -> None:
         Index(home.paths.index) as index,
     ):
         Settle(home, keeper, index).run()  # so that it is known where the statement stands
-        fact = keeper.known(ident)
+        fact = keeper.get(ident)
         if fact.ended:
             raise ExpectedError("It holds no longer already.")
         keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
-        stored = keeper.known(ident).ended or clock.now()  # by which it is taken back
+        stored = keeper.get(ident).ended or clock.now()  # by which it is taken back
         end = Ending(fact.id, stored, "user").to_dict() | {
             "content": fact.content,
             "why": "the user said that it no longer holds",

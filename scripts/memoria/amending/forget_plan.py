@@ -147,7 +147,7 @@ class _Planner:
             self.daily.refresh(ledger)
             self.entries += [
                 Entry(each.id, date.fromisoformat(each.day), "", each.session, "", each.project, "", turns=each.turns)
-                for each in ledger.removed()
+                for each in ledger.removed_entries()
             ]
         self.articles = {article.slug: article for article in Wiki(home.paths).articles()}
         self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
@@ -161,7 +161,7 @@ class _Planner:
         if plan.kind == "fact":
             with Keeper.at(self.home) as keeper:
                 waiting = [fact for fact in keeper.waiting() if fact.id == ident]
-                plan.facts = waiting or [keeper.known(target)]
+                plan.facts = waiting or [keeper.get(target)]
         elif plan.kind == "entry":
             plan.entries = [entry for entry in self.entries if entry.id == ident]
             plan.tombstones = {ident} & self._tombstone_ids()
@@ -395,7 +395,7 @@ def _without(text: str, plan: Plan) -> str:
     """Return the text of any file without the entries, the facts, and the lines that hold or cite what goes."""
     day = DayText(text)
     facts, cited = {fact.id for fact in plan.facts}, [f"^e-{ident}" for ident in plan.ids]
-    for line in reversed(list(day.learned())):
+    for line in reversed(list(day.facts())):
         if line.learned.id in facts:
             day.remove(line)
     day.bury(plan.ids)

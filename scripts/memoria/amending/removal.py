@@ -127,7 +127,7 @@ def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
     sessions = {entry.session for entry in plan.entries} | plan.sessions
     return [
         fact.id
-        for fact in keeper.store.deleted()
+        for fact in keeper.store.deleted_facts()
         if fact.id in facts
         or (plan.project and plan.project in fact.projects)
         or (fact.session and fact.session in sessions)

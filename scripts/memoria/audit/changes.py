@@ -35,7 +35,7 @@ class Changes:
 
     def __post_init__(self) -> None:
         """Look once at the ledger's memory."""
-        self._checked = self.ledger.checked()
+        self._checked = self.ledger.check_results()
 
     def is_any_due(self) -> bool:
         """Return whether any transcript must be compared, or may hold what was said with memoria switched off."""

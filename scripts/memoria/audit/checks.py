@@ -345,7 +345,7 @@ def check_jobs(home: Home) -> Findings:
 def check_understood(home: Home) -> Findings:
     """Check whether every line that may hold words was understood, in the transcripts compared so far."""
     with closing(Ledger(home.paths)) as ledger:
-        compared = [(path, fates) for path, (_, fates) in ledger.checked().items()]
+        compared = [(path, fates) for path, (_, fates) in ledger.check_results().items()]
     unknown = not_understood(compared)
     for one in unknown:
         told = f"{printable.amount(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"

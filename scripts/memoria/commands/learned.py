@@ -23,7 +23,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL, KINDS, Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import corrected
+from memoria.statements.store import repeat_mark
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 def _named(named: Reference, keeper: Keeper) -> list[Fact]:
     """Return the fact with this id, or the facts of this entry."""
     if named.kind == FACT:
-        return [keeper.known(named.anchor)]
+        return [keeper.get(named.anchor)]
     entry = keeper.lines.daily.entry(named.id)
     if entry is None:
         raise ExpectedError(f"there is no entry {named.anchor}.")
@@ -132,8 +132,8 @@ def _row(fact: Fact, home: Home, labels: Mapping[str, str], live: Collection[str
     place, *others = ["everywhere" if key == GLOBAL else labels.get(key, key) for key in fact.projects]
     notes = [f"{home.zone.day(fact.last or fact.time)}", place]
     times = printable.amount(fact.seen, "time")
-    notes += [corrected(fact) or f"said {times}"] if fact.seen > 1 else []
+    notes += [repeat_mark(fact) or f"said {times}"] if fact.seen > 1 else []
     notes += [f"also in {', '.join(others)}"] if others else []
-    notes += fact.worded_beside(live)
+    notes += fact.beside_note(live)
     notes += [f"replaced by {fact.successor}" if fact.successor else "ended"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"

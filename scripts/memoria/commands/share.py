@@ -74,7 +74,7 @@ def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> I
         yield from ((OWN, fact) for fact in keeper.store.facts(project=key))
     for name in args.what:
         if Reference.of(name):
-            yield OWN, keeper.known(name)
+            yield OWN, keeper.get(name)
             continue
         slug = find_slug(name, set(wiki.slugs()))
         article = wiki.get(slug) if slug else None
@@ -98,7 +98,7 @@ def _share(
     root = project.place(str(Path.cwd()), split_worktrees=True).root  # of this worktree, where the person commits
     path = team.path_of(root, who)
     before = path.read_text("utf-8") if path.exists() else ""
-    ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.gone())
+    ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.deleted_ids())
     after = team.rendered(before, who, mine, ended)
     if after == before or not (before or mine):
         print("Nothing to change: the repository holds all of it." if before else "There is no statement to share.")

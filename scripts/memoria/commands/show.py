@@ -44,7 +44,7 @@ def identifier(text: str, home: Home) -> str:
     if named is None or named.kind == ENTRY:
         return named.id if named else text.strip().removeprefix("^").removeprefix("e-")
     with Keeper.at(home) as keeper:
-        fact = keeper.known(named.anchor)
+        fact = keeper.get(named.anchor)
         sources = sources_of(home, keeper, fact)
     if not sources:
         raise ExpectedError(f"{fact.id} is in no entry yet; {invocation.command(f'why {fact.id}')} says its origin.")

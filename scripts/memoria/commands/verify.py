@@ -57,7 +57,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         daily = DailyLog(home.paths)
         daily.refresh(ledger)
         there = {day.isoformat() for day in daily.days()}
-        removed = Counter(entry.day for entry in ledger.removed())
+        removed = Counter(entry.day for entry in ledger.removed_entries())
         moved = {Path(each.name).stem: each.name for each in home_files.other_files(daily.folder, is_daily=True)}
         deleted = [{"day": day, "entries": count, "moved_to": moved.get(day, "")}
                    for day, count in sorted(removed.items()) if day not in there]  # fmt: skip

@@ -88,14 +88,14 @@ class DailyLog:
         Raises OSError (disk full, read-only) and leaves the file as it was.
         """
 
-        def appended(text: str) -> str:
+        def append(text: str) -> str:
             day = DayText(text)
             if entry.id in day.ids():  # written already, or forgotten since
                 return text
             day.append(render(entry))
             return day.text
 
-        written = self.rewrite(entry.day, appended)
+        written = self.rewrite(entry.day, append)
         if written:
             failpoints.reach("daily.appended")
         return written
@@ -170,9 +170,9 @@ class DailyLog:
     def _record(self, name: str, stamp: str, ledger: Ledger) -> None:
         day = date.fromisoformat(name)
         text = self.read(day)
-        entries = [replace(entry.booked, text=fingerprint(entry)) for entry in text.entries(day)]
+        entries = [replace(entry.booking, text=fingerprint(entry)) for entry in text.entries(day)]
         items = [Item(name, item.row, item.entry, item.text, item.is_open) for item in text.items()]
-        ledger.reread(name, stamp, entries, text.tombstones(), len(text.unmarked()), items)
+        ledger.reread(name, stamp, entries, text.tombstones(), len(text.rest()), items)
 
     def mark_all(self, ledger: Ledger) -> None:
         """Make entries of all parts that a person wrote, and give ids to the statements of entries that wait.
@@ -181,7 +181,7 @@ class DailyLog:
         """
         keys = {project.name_of(known.project): known.project for known in ledger.entries()}
         lost = {}
-        for gone in ledger.removed():
+        for gone in ledger.removed_entries():
             key, model = (gone.project or EVERYWHERE, HAND) if gone.session == "-" else (gone.project, "-")
             lost[gone.id] = marker_line(gone.id, gone.session, gone.turns, key, model)
         for name in ledger.unmarked_logs():
@@ -195,12 +195,12 @@ class DailyLog:
     def edit(self, day: date, edit: Callable[[DayText], object]) -> bool:
         """Apply ``edit`` to a day as ``rewrite`` does."""
 
-        def edited(text: str) -> str:
+        def change(text: str) -> str:
             parts = DayText(text)
             edit(parts)
             return parts.text
 
-        return self.rewrite(day, edited)
+        return self.rewrite(day, change)
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""

@@ -141,7 +141,7 @@ class DayText:
         """
         self.aliases = aliases or {}
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors put one at the start of a file
-        lines = _joined(list(io.StringIO(text.removeprefix(self._mark), newline="")))
+        lines = _join_lines(list(io.StringIO(text.removeprefix(self._mark), newline="")))
         self.rows = [line.rstrip("\r\n") for line in lines]
         self._ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
         own = {end for end in self._ends if end}
@@ -175,7 +175,7 @@ class DayText:
         """Return how often each entry's block id (``e-01k9x2``) has a line of its own."""
         return Counter(match[1] for row in self.rows if (match := BLOCK_ID.fullmatch(row)))
 
-    def learned(self) -> Iterator[LearnedLine]:
+    def facts(self) -> Iterator[LearnedLine]:
         """Yield the learned facts that have an id, in order."""
         inside, owner = self._inside(), ""
         for number, row in enumerate(self.rows):
@@ -294,7 +294,7 @@ class DayText:
             ours.append(is_ours(row) or (ours[-1:] == [True] and QUOTE.fullmatch(row) is not None))
         return ours
 
-    def unmarked(self) -> list[tuple[int, int]]:
+    def rest(self) -> list[tuple[int, int]]:
         """Return the parts that are no entries yet: the first row and the end (exclusive).
 
         That is what a person wrote, and what is left of a session's entry, with its statements.
@@ -316,7 +316,7 @@ class DayText:
         A part with the block id of one of the ``lost`` entries gets its marker back. What else stands below a session's
         heading, such as the rest of a damaged file, belongs to the project it names; ``keys`` has each name's key.
         """
-        parts = self.unmarked()
+        parts = self.rest()
         taken = self.ids()
         for first, end in reversed(parts):
             rows = self.rows[first:end]
@@ -341,7 +341,7 @@ class DayText:
         heading in another, each item and each paragraph of one short row; but not what repeats a statement of the day,
         as the lists of 0.2.0 did.
         """
-        count, told = 0, {line.learned.text for line in self.learned()}
+        count, told = 0, {line.learned.text for line in self.facts()}
         kept = [ours or in_code for ours, (_, in_code) in zip(self._ours(), markdown.code_rows(self.rows), strict=True)]
         for span in self._spans():
             label, by_hand = "", span.marker[5] == HAND
@@ -349,7 +349,7 @@ class DayText:
                 row = self.rows[number].rstrip()
                 label = label if kept[number] else label_below(row, label)
                 by_hand = by_hand or (number > span.first and not kept[number] and HEADING.match(row) is not None)
-                text = "" if kept[number] else self._unnamed(number, label, by_hand=by_hand)
+                text = "" if kept[number] else self._read_unnamed(number, label, by_hand=by_hand)
                 if text and text not in told:
                     ident = sha256(f"{span.marker[1]} {text}")[:8]
                     kind = KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
@@ -357,7 +357,7 @@ class DayText:
                     count += 1
         return count
 
-    def _unnamed(self, number: int, label: str, *, by_hand: bool) -> str:
+    def _read_unnamed(self, number: int, label: str, *, by_hand: bool) -> str:
         """Return the text of a row that is a statement without an id, ``""`` when it is none."""
         row = self.rows[number].rstrip()
         if markdown.BLOCK_ID.search(row) or len(row) > NAMED_CHARS or not (label in KIND_IN or by_hand):
@@ -384,7 +384,7 @@ class DayText:
         """
         self.bury({ident for ident, _ in copy.tombstones()})
         ids, mine = self.ids(), set(self.rows)
-        facts = {line.learned.id for line in self.learned()}
+        facts = {line.learned.id for line in self.facts()}
         turns = {key for entry in self.entries(day) for key in entry.turns}
         known: set[int] = set()
         new: set[int] = set()
@@ -392,7 +392,7 @@ class DayText:
             entry = copy._entry(span, day)
             is_known = entry.id in ids or (entry.turns and turns.issuperset(entry.turns))
             (known if is_known else new).update(range(span.first, span.last + 1))
-        for line in copy.learned():
+        for line in copy.facts():
             if line.learned.id in facts:
                 known.update(range(line.first, line.end))
         block, heading = [""], ""
@@ -413,7 +413,7 @@ class DayText:
         rows = learned_rows(learned)
         end = next((n for n in range(len(self.rows), 0, -1) if self.rows[n - 1].strip()), 0)
         last = next((row for row in reversed(self.rows) if HEADING.match(row)), "")
-        if last == heading and any(line.end == end for line in self.learned()):
+        if last == heading and any(line.end == end for line in self.facts()):
             self._put(end, end, rows)
         else:
             self.append("\n".join([heading, "", *rows]))
@@ -471,7 +471,7 @@ class DayText:
         self._ends[first:end] = [inner] * (len(rows) - 1) + [last] * bool(rows)
 
 
-def _joined(lines: Sequence[str]) -> list[str]:
+def _join_lines(lines: Sequence[str]) -> list[str]:
     """Return lines with those joined that a formatter made of one: of a statement, its quote or a comment."""
     joined: list[str] = []
     for line in lines:

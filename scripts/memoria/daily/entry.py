@@ -92,7 +92,7 @@ class Entry:
         return f"daily/{self.day.isoformat()}#^e-{self.id}"
 
     @property
-    def booked(self) -> Booked:
+    def booking(self) -> Booked:
         """The entry as the ledger stores it."""
         day, key = self.day.isoformat(), self.project_key
         return Booked(self.id, day, self.session, key, self.title, self.turns, time=self.time)

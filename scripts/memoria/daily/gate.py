@@ -61,7 +61,7 @@ def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:
     last, failed = clock.parse(ledger.get(COMPILED)), bool(ledger.get(FAILED))
     uncompiled = len(entries) + ledger.by_hand()
     interval_min = home.settings.compile_interval_min
-    return compile_due(uncompiled, ledger.compiled(), last, clock.now(), interval_min, failed=failed)
+    return compile_due(uncompiled, ledger.count_compiled(), last, clock.now(), interval_min, failed=failed)
 
 
 def jobs(entries: Iterable[Booked]) -> set[str]:

@@ -136,7 +136,7 @@ class Ledger:
     def __init__(self, paths: Paths) -> None:
         """Open or create the file; one that cannot be read as a ledger is set aside."""
         self.path = Path(paths.ledger)
-        with _translated():
+        with _translate_errors():
             self.db = database.open_or_replace(self.path, lambda: _open(self.path))
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class Ledger:
 
     # transcripts that were compared
 
-    def checked(self) -> dict[str, tuple[str, dict[str, int]]]:
+    def check_results(self) -> dict[str, tuple[str, dict[str, int]]]:
         """Return, by path, each transcript's stamp when it was compared and the counts that were found."""
         rows = self.db.execute("SELECT path, stamp, counts FROM checked")
         return {path: (stamp, json.loads(counts)) for path, stamp, counts in rows}
@@ -311,7 +311,7 @@ class Ledger:
             for ident, its, session, project, title, text, time in self.db.execute(query, (day, day))
         ]
 
-    def removed(self) -> list[Booked]:
+    def removed_entries(self) -> list[Booked]:
         """Return the entries that a person removed from the daily logs, whose turns may still be archived."""
         query = "SELECT entries.id, day, session, project, group_concat(key, '.') FROM entries "
         query += f"LEFT JOIN turns ON entry = entries.id WHERE text = '{_GONE}' GROUP BY entries.id"
@@ -344,7 +344,7 @@ class Ledger:
         entries, waiting, turns = self.db.execute(query).fetchone()
         return {"entries": entries, "uncompiled": waiting + self.by_hand(), "turns": turns}
 
-    def compiled(self) -> int:
+    def count_compiled(self) -> int:
         """Return the number of entries that a compile has taken in."""
         return int(self._first("SELECT count(*) FROM entries WHERE compiled <> ''"))
 
@@ -359,7 +359,7 @@ class Ledger:
         row = self.db.execute("SELECT count, not_before, reason FROM tries WHERE job = ?", (job,)).fetchone()
         return row or (0, 0.0, "")
 
-    def failed(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
+    def fail(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
         """Record that these jobs failed; ``counted`` says whether the jobs themselves may be the cause."""
         with self.transaction():
             self.db.executemany(
@@ -451,16 +451,16 @@ class _Connection(sqlite3.Connection):
     """A connection whose errors tell a damaged file from one that cannot be used right now."""
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
-        with _translated():
+        with _translate_errors():
             return super().execute(*arguments)
 
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
-        with _translated():
+        with _translate_errors():
             return super().executemany(*arguments)
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -64,7 +64,7 @@ class Day(DayText):
         for ident, turns in self.tombstones():
             name = f"e-{ident}" if ident != "-" else f"t-{'.'.join(turns)}"
             yield Piece(name, FORGET, f"{day}\n{'.'.join(turns)}")
-        learned, items = list(self.learned()), list(self.items())
+        learned, items = list(self.facts()), list(self.items())
         rows = list(self.rows)
         for item in items:
             rows[item.row] = with_box(rows[item.row], item.text, OPEN)
@@ -100,7 +100,7 @@ class Day(DayText):
         """Write an entry from its record with its boxes open; statements that stand in it stay in it."""
         day, time, _, bare = entry_of(text)
         known = {learned.id for learned in statements}
-        there = [line.learned for line in self.learned() if line.entry == ident and line.learned.id not in known]
+        there = [line.learned for line in self.facts() if line.entry == ident and line.learned.id not in known]
         block = _block(ident, bare, [*there, *statements], day)
         if span := next((span for span in self._spans() if span.marker[1] == ident), None):
             self._put(span.first, span.last + 1, block)
@@ -112,7 +112,7 @@ class Day(DayText):
 
         ``given``: also what tells the time of day and the project in that heading.
         """
-        there = {line.learned.id for line in self.learned()}
+        there = {line.learned.id for line in self.facts()}
         new: dict[str, list[Learned]] = {}
         for learned, about in given:
             if learned.id in there and (line := self.line_of(learned.id)):
@@ -129,7 +129,7 @@ class Day(DayText):
             start = self.rows.index(heading)
             ends = (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT)))
             end = next(ends, len(self.rows))
-            last = max((line.end for line in self.learned() if start < line.first < end), default=min(start + 2, end))
+            last = max((line.end for line in self.facts() if start < line.first < end), default=min(start + 2, end))
             self._put(last, last, [row for learned in below for row in learned_rows(learned)])
 
     def _insert(self, rows: Sequence[str], time: str) -> None:
@@ -143,12 +143,12 @@ class Day(DayText):
 
     def line_of(self, ident: str) -> LearnedLine | None:
         """Return the line of a statement."""
-        return next((line for line in self.learned() if line.learned.id == ident), None)
+        return next((line for line in self.facts() if line.learned.id == ident), None)
 
     def drop_entry(self, ident: str) -> None:
         """Remove an entry; statements in it that still stand are kept below a heading of their own."""
         if span := next((span for span in self._spans() if span.marker[1] == ident), None):
-            kept, heading = [line.learned for line in self.learned() if line.entry == ident], span.heading
+            kept, heading = [line.learned for line in self.facts() if line.entry == ident], span.heading
             self.withdraw({ident})
             about = f"{heading[1]}) · {heading['project']}" if heading else "00:00) · everywhere"
             self.put_statements([(learned, about) for learned in kept], "")
@@ -207,7 +207,7 @@ def _block(ident: str, bare: str, statements: Sequence[Learned], day: date) -> l
 def _by_hand(bullet: str, learned: Learned, marker: str, day: date) -> list[str]:
     """Return the lines of a statement in an entry that a person wrote: nothing but their row, if it says it all."""
     row = f"{bullet}{learned.text} ^{learned.id}"
-    told = [lines.learned(fact) for fact in lines.of_day(DayText(f"{row}\n{marker}\n"), day)]
+    told = [lines.to_learned(fact) for fact in lines.of_day(DayText(f"{row}\n{marker}\n"), day)]
     return [row] if told == [learned] or not learned.below else learned_rows(learned)
 
 

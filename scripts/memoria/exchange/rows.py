@@ -179,7 +179,7 @@ class Rows:
 
     @cached_property
     def _gone(self) -> set[str]:
-        return self.keeper.store.gone().union(self.records.forgotten())
+        return self.keeper.store.deleted_ids().union(self.records.forgotten())
 
     @cached_property
     def _by_words(self) -> dict[tuple[str, ...], str]:
@@ -247,7 +247,7 @@ class Rows:
             last = max((moment for moment in (mine.last, fact.last) if moment), default=None)
             fact = replace(fact, content=content, seen=max(mine.seen, fact.seen), last=last)
             if mine.content != content and own in replaced:
-                stored["history"] = mine.reworded(content, f"{clock.now():%Y-%m-%d}").history
+                stored["history"] = mine.reword(content, f"{clock.now():%Y-%m-%d}").history
         replaced.discard(digest_of(fact.content))  # what was counted of the same words anywhere adds up
         text, end = texts_of(stored | fact.to_dict())
         changed = self._put(ident, STATEMENT, text, self._over(ident, replaced), fact)

@@ -19,7 +19,7 @@ from memoria.exchange.records import Records
 from memoria.ground.swap import Swap
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.lines import learned, of_day
+from memoria.statements.lines import of_day, to_learned
 from memoria.wiki import lines
 from memoria.wiki.folder import Wiki
 from memoria.wiki.settle import adopt, retell
@@ -111,11 +111,11 @@ class Days:
         for ident, bare in sorted(entries.items(), key=lambda entry: entry_of(entry[1])[1:3]):
             entry = ident.removeprefix("e-")
             if ident in wrong:
-                rows.put_entry(entry, bare, [learned(fact) for fact in statements.pop(entry, ())])
+                rows.put_entry(entry, bare, [to_learned(fact) for fact in statements.pop(entry, ())])
             for part in self.records.parts(ident):
                 rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
         for entry, facts in statements.items():
-            rows.put_statements([(learned(fact), ") · ".join(self.keeper.heading(fact))) for fact in facts], entry)
+            rows.put_statements([(to_learned(fact), ") · ".join(self.keeper.heading(fact))) for fact in facts], entry)
         return rows.text
 
     def _sort(self, rows: Day, name: str, ident: str, live: Record | None, found: dict[str, list[Fact]]) -> None:
@@ -137,7 +137,7 @@ class Days:
     def tell(self, name: str, text: str | None, _: str, done: Iterable[str]) -> None:
         """Tell the keeper of statements that it knew; of new and removed ones it reads in the log by itself."""
         day, store = self._day(name), self.keeper.store
-        gone = store.gone()
+        gone = store.deleted_ids()
         known = {ident for ident in done if ident.startswith("l-") and (ident in gone or store.get(ident))}
         for fact in of_day(Day(text or ""), day) if known else ():
             if fact.id in known:

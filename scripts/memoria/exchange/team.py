@@ -153,12 +153,12 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> int:
                  if not ((own := keeper.store.get(each.source)) and own.session != TEAM)]  # fmt: skip
         wanted = {fact.id: fact for fact in facts}
         _drop(keeper, set(about["ids"]) - wanted.keys())
-        gone, held = keeper.store.gone(), {ident: keeper.store.get(ident) for ident in wanted}
+        gone, held = keeper.store.deleted_ids(), {ident: keeper.store.get(ident) for ident in wanted}
         for ident, fact in wanted.items():
             if (known := held[ident]) and _is_teams(known) and not known.ended and known.content != fact.content:
                 keeper.write(replace(known, content=fact.content))
         new = [fact for ident, fact in wanted.items() if ident not in gone and held[ident] is None]
-        new = [fact for fact in new if keeper.repeated(fact) is None]
+        new = [fact for fact in new if keeper.find_repeated(fact) is None]
         with suppress(MemoryStoreError):  # they wait
             came += len(keeper.take(new, project.name_of(about["key"])).added)
         now = ledger.get(TEAM) or {}

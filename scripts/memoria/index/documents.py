@@ -26,7 +26,7 @@ from memoria.index.ended import NOTHING, Ended, Past, current, titled
 from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
-from memoria.statements.store import made_again
+from memoria.statements.store import is_repeated
 from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.turn import Turn
 
@@ -183,7 +183,7 @@ def unmarked_anchor(raw: str) -> str:
 def _without_facts(text: str) -> str:
     """Return the text of a part without its learned facts, which are documents with projects of their own."""
     day = DayText(text)
-    for line in reversed(list(day.learned())):
+    for line in reversed(list(day.facts())):
         day.remove(line)
     return day.text
 
@@ -205,7 +205,7 @@ def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
             keywords=event.keywords,
             passages=(Passage(event.content, event.kind, own=event.origin == "user"), *asked),
             date=day,
-            importance=event.importance + layout.AGAIN * made_again(event),
+            importance=event.importance + layout.AGAIN * is_repeated(event),
             superseded_by=f"^{event.successor}" if event.successor else "",
         )
 

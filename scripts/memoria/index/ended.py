@@ -194,14 +194,14 @@ def of(paths: Paths) -> Ended:
     @cache
     def deleted() -> dict[str, list[Past]]:
         found: defaultdict[str, list[Past]] = defaultdict(list)
-        for fact in _opened(paths, Store.deleted):
+        for fact in _opened(paths, Store.deleted_facts):
             found[fact.session].append(Past(fact.content, "", quote=fact.quote))
         return found
 
     @cache
     def again() -> list[tuple[str, str, Fact]]:
         later = timedelta(days=1)  # it may be the next day already where the user is
-        facts = _opened(paths, Store.ended_again)
+        facts = _opened(paths, Store.repeated_endings)
         return [(fact.time.date().isoformat(), ((fact.last or fact.time) + later).date().isoformat(), fact)
                 for fact in facts]  # fmt: skip
 

@@ -98,7 +98,7 @@ def _keeping(session: Session, doing: str = "written") -> Iterator[Keeper]:
 def _known(session: Session, keeper: Keeper, ident: str) -> Fact:
     """Return the fact with this id; one of a project that may not be shown is unknown."""
     with suppress(ExpectedError):
-        fact = keeper.known(ident)
+        fact = keeper.get(ident)
         if any(map(session.visible.shows, fact.projects)):
             return fact
     raise ExpectedError(f"there is no learned fact {ident!r} in this project; the tool facts lists them")

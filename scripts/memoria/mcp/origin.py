@@ -143,7 +143,7 @@ class Tracer:
             said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
             return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
         with Keeper.at(self.home) as keeper:
-            fact = keeper.known(named.anchor)
+            fact = keeper.get(named.anchor)
             if not any(map(self.visible.shows, fact.projects)):
                 raise ExpectedError(
                     f"there is no learned fact {fact.id!r}; {invocation.command('learned')} lists them."

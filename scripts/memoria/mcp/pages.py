@@ -194,7 +194,7 @@ class Filter:
         facts = statement_lines.of_day(whole, day)
         rest = DayText("".join(part.raw for part in whole.parts(day) if self._shows_part(part, facts)))
         hidden = {one.id for one in statement_lines.of_day(rest, day) if not any(map(self.visible.shows, one.projects))}
-        for line in reversed(list(rest.learned())):
+        for line in reversed(list(rest.facts())):
             if line.learned.id in hidden:
                 rest.remove(line)
         if not any(row.strip() and not row.startswith("#") for row in rest.text.split("\n")):  # but headings

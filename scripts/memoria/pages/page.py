@@ -32,7 +32,7 @@ from memoria.pages.housekeeping import MET
 from memoria.search import words
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import corrected, leading
+from memoria.statements.store import leading, repeat_mark
 
 QUERY_ENTRIES = 5  # last entries of a project whose titles are part of the query
 NEAREST = 40  # facts that are ranked by the index
@@ -124,8 +124,8 @@ class Content:
         notes = [f"said {fact.seen} times, last {day}" if fact.seen > 1 else day]
         if self.project != GLOBAL and fact.project == GLOBAL:
             notes.append("everywhere")
-        notes += fact.worded_beside(each.id for each in self.facts)
-        mark = corrected(fact)
+        notes += fact.beside_note(each.id for each in self.facts)
+        mark = repeat_mark(fact)
         return f"- [{fact.kind}{f', {mark}' if mark else ''}] {fact.content} ({', '.join(notes)})"
 
     def _item(self, item: OpenItem) -> str:

@@ -75,8 +75,8 @@ class Material:
 
     def origin_of(self, quote: str) -> str:
         """Return the most trusted speaker whose text contains the quote; ``""`` when there is none."""
-        wanted = _folded(quote)
-        return next((name for name in ORIGINS if wanted and wanted in _folded(getattr(self, name))), "")
+        wanted = _fold(quote)
+        return next((name for name in ORIGINS if wanted and wanted in _fold(getattr(self, name))), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def check(
     facts: dict[str, Fact] = {}
     for claim in claims:
         try:
-            fact = _checked(claim, material, stamp, shown, ground)
+            fact = _check(claim, material, stamp, shown, ground)
         except _Refused as reason:
             dropped.append(str(reason))
             continue
@@ -134,20 +134,20 @@ def check(
     return Checked(tuple(facts.values()), tuple(dropped), tuple(endings.values()))
 
 
-def asked(claims: object, unasked: Collection[str]) -> dict[str, tuple[str, ...]]:
+def read_phrases(claims: object, unasked: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the phrases that a model gives to statements among ``unasked``, by their ids; never raise."""
     rows = [claim for claim in claims if isinstance(claim, Mapping)] if isinstance(claims, list | tuple) else []
-    named = ((_named(row.get("id")), phrases(row.get("asked_as"))) for row in rows)
+    named = ((_named_id(row.get("id")), phrases(row.get("asked_as"))) for row in rows)
     return {ident: given for ident, given in named if ident in unasked and given}
 
 
-def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
+def _check(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind!r}")
     quote, origin = _proof(claim, material, stamp)
-    superseded = _superseded(claim.get("supersedes"), shown)
-    content = _grounded(plain(claim.get("content")), quote, origin, ground)
+    superseded = _supersedes(claim.get("supersedes"), shown)
+    content = _ground(plain(claim.get("content")), quote, origin, ground)
     if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
         raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
@@ -160,7 +160,7 @@ def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: 
 
 
 def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:
-    named = _named(claim.get("id"))
+    named = _named_id(claim.get("id"))
     if named not in shown:
         raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))!r}")
     _, origin = _proof(claim, material, stamp)
@@ -170,7 +170,7 @@ def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: C
     return Ending(named, stamp.time, origin, remains=remains, projects=(stamp.project,))
 
 
-def _grounded(content: str, quote: str, origin: str, ground: str) -> str:
+def _ground(content: str, quote: str, origin: str, ground: str) -> str:
     """Return a statement's words, or its quote where they hold a name or a number that the conversation does not.
 
     Where the quote has no number, a number of one digit may have been said as a word. What a tool printed is no
@@ -189,12 +189,12 @@ def _grounded(content: str, quote: str, origin: str, ground: str) -> str:
 
 def unheard(text: str, ground: str) -> list[str]:
     """Return the names and numbers of a text that the conversation does not hold, whatever their case or separators."""
-    text, said = _PLACEHOLDER.sub(" ", text), _THOUSANDS.sub("", _folded(ground))
+    text, said = _PLACEHOLDER.sub(" ", text), _THOUSANDS.sub("", _fold(ground))
     numbers = set(_NUMBER.findall(said))
     names = identifiers.in_prose(text)
     words_ = (piece.strip("`()[]{}<>\"'.,:;!?…") for name in names for piece in name.split())
     pieces = [piece for piece in words_ if any(map(str.isalnum, piece))]
-    absent = [piece for piece in pieces if any(part not in said for part in _parts(_folded(piece), said))]
+    absent = [piece for piece in pieces if any(part not in said for part in _parts(_fold(piece), said))]
     rest = text
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ")
@@ -206,13 +206,13 @@ def _parts(name: str, said: str) -> list[str]:
     return [name] if name in said or _NUMBER.search(name) else [part for part in _JOINED.split(name) if part]
 
 
-def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:
+def _supersedes(value: object, shown: Collection[str]) -> tuple[str, ...]:
     """Return the ids in a claim's ``supersedes`` that were shown."""
     parts = value if isinstance(value, list | tuple) else _text(value).split(",")
-    return tuple(dict.fromkeys(ident for part in parts if (ident := _named(part)) in shown))
+    return tuple(dict.fromkeys(ident for part in parts if (ident := _named_id(part)) in shown))
 
 
-def _named(value: object) -> str:
+def _named_id(value: object) -> str:
     """Return the id that a model's text begins with, ``""`` when there is none."""
     match = _ID.match(_text(value))
     return match[1] if match else ""
@@ -239,5 +239,5 @@ def _on_one_line(text: str) -> str:
     return " ".join(fence.visible(text).split())
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(_EMPHASIS.sub("", _on_one_line(text)).split()).casefold()

@@ -71,7 +71,7 @@ class Fact:
         """When the fact got the words that it has."""
         return self.worded or self.time
 
-    def worded_beside(self, live: Iterable[str]) -> list[str]:
+    def beside_note(self, live: Iterable[str]) -> list[str]:
         """Return as a note whose wording this is, while of these ids the one that is worded otherwise stands too."""
         first, _, machine = self.beside.partition(" ")
         return [f"so on {machine or 'another machine'}, otherwise in {first}"] if first in live else []
@@ -91,7 +91,7 @@ class Fact:
         """The earlier wordings."""
         return tuple(line.partition(" ")[2] for line in self.history)
 
-    def reworded(self, content: str, day: str, worded: datetime | None = None) -> Fact:
+    def reword(self, content: str, day: str, worded: datetime | None = None) -> Fact:
         """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history.
 
         What was counted was said in the old ones; only the user's own words stay the user's however they are put. A
@@ -261,7 +261,7 @@ def new_id(kind: str, content: str, stamp: Stamp) -> str:
 # -- which of two holds
 
 
-def said(fact: Fact) -> datetime:
+def said_at(fact: Fact) -> datetime:
     """Return when a fact was last said."""
     return fact.last or fact.time
 
@@ -270,19 +270,19 @@ def yields(old: Fact, moment: datetime, origin: str) -> bool:
     """Return whether a fact yields to what was said at ``moment``: the user's latest word wins over everything."""
     if (origin == "user") != (old.origin == "user"):
         return origin == "user"
-    return said(old) <= moment
+    return said_at(old) <= moment
 
 
 def end_of(loser: Fact, winner: Fact) -> Ending | None:
     """Return the end of a fact because another holds; None when it does not yield to that one."""
-    moment = said(winner)
+    moment = said_at(winner)
     if loser.id == winner.id or loser.ended or winner.ended or not yields(loser, moment, winner.origin):
         return None
-    return Ending(loser.id, max(moment, said(loser)), winner.origin, winner.id, projects=winner.projects)
+    return Ending(loser.id, max(moment, said_at(loser)), winner.origin, winner.id, projects=winner.projects)
 
 
-def united(one: Fact, other: Fact) -> Ending | None:
+def unite(one: Fact, other: Fact) -> Ending | None:
     """Return the end of one of two facts that say the same: the older one's, if it yields to the other."""
-    first, second = sorted((one, other), key=lambda fact: (said(fact), fact.id))
+    first, second = sorted((one, other), key=lambda fact: (said_at(fact), fact.id))
     end = end_of(first, second) or end_of(second, first)
     return end and replace(end, repetition=True)

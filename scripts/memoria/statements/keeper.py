@@ -38,7 +38,7 @@ from memoria.statements.fact import (
     Stamp,
     new_id,
     plain,
-    said,
+    said_at,
     yields,
 )  # fmt: skip
 from memoria.statements.lines import Lines
@@ -114,7 +114,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     def refresh(self) -> None:
         """Read what a person changed in the logs."""
-        deleted = self.store.gone()
+        deleted = self.store.deleted_ids()
         rewritten: list[Fact] = []
 
         def record(changes: Changes) -> None:
@@ -135,7 +135,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         moment = clock.now()
         if then is None:
             return replace(now, worded=moment)
-        return replace(then.reworded(now.content, self.zone.day(moment).isoformat(), moment), kind=now.kind)
+        return replace(then.reword(now.content, self.zone.day(moment).isoformat(), moment), kind=now.kind)
 
     def _record(self, changes: Changes) -> None:
         """Note which facts a person deleted, and which came back."""
@@ -193,14 +193,14 @@ class Keeper(AbstractContextManager["Keeper"]):
             self._undo(body)
         elif "ended" in body:
             self._end(Ending.from_dict(body))
-        elif not self.store.get((fact := Fact.from_dict(body["event"])).id) and (twin := self.repeated(fact)):
+        elif not self.store.get((fact := Fact.from_dict(body["event"])).id) and (twin := self.find_repeated(fact)):
             known = self._repeat(twin, fact)
-            self._replace((old for old in self.store.superseded_by(fact) if old.id != known.id), fact, known.id)
+            self._replace((old for old in self.store.superseded_facts(fact) if old.id != known.id), fact, known.id)
             kept.repeated.append(known)
         else:
             kept.added.append(self._add(fact, str(body.get("project", ""))))
 
-    def repeated(self, fact: Fact) -> Fact | None:
+    def find_repeated(self, fact: Fact) -> Fact | None:
         """Return the known fact that this one says again, with no name in code that the other lacks.
 
         One of its own project comes first. A fact that says itself that it replaces the other does not repeat it.
@@ -300,7 +300,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     def _add(self, fact: Fact, project: str) -> Fact:
         original = fact
-        found = self.store.superseded_by(fact)
+        found = self.store.superseded_facts(fact)
         olds = [old for old in found if yields(old, fact.time, fact.origin)]
         outlived = [old for old in found if old not in olds]
         for ident in set(original.supersedes).difference(old.id for old in olds):
@@ -308,7 +308,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         olds = [own for old in olds if (own := self.alone(old, fact.projects))]
         fact = replace(fact, supersedes=tuple(old.id for old in olds))
         if outlived:  # an old session was read late, or only the user can take back what the user said
-            fact = replace(fact, ended=max(fact.time, said(outlived[0])), successor=outlived[0].id)
+            fact = replace(fact, ended=max(fact.time, said_at(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
         local = self.zone.local(fact.time)
         added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
@@ -361,12 +361,12 @@ class Keeper(AbstractContextManager["Keeper"]):
         words = plain(content)
         if not words:
             raise ExpectedError(f"a fact needs words; to remove it, run {invocation.command('learned delete')}.")
-        known = self.known(ident)
+        known = self.get(ident)
         resumed = replace(known, ended=None, successor="", repetition=False) if is_users else known
         if resumed == known and words == known.content:
             return known
         now = clock.now()
-        changed = resumed.reworded(words, self.zone.day(now).isoformat(), now) if words != known.content else resumed
+        changed = resumed.reword(words, self.zone.day(now).isoformat(), now) if words != known.content else resumed
         if is_users and (known.origin != "user" or known.quote == known.content):
             changed = replace(changed, origin="user", quote=words)
         self.write(changed)
@@ -374,13 +374,13 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     def promote(self, ident: str) -> Fact:
         """Make a fact hold in every project."""
-        changed = replace(self.known(ident), project=GLOBAL, also=())
+        changed = replace(self.get(ident), project=GLOBAL, also=())
         self.write(changed)
         return changed
 
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work. Facts it had ended stay ended."""
-        fact = self.known(ident)
+        fact = self.get(ident)
         self.store.mark_deleted(fact)  # first: without it, a memory server would bring the fact back
         day = self.store.day(fact.id)
         for path, body in self.outbox.waiting().items():
@@ -391,7 +391,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         self.store.remove(fact.id)
         return fact
 
-    def known(self, ident: str) -> Fact:
+    def get(self, ident: str) -> Fact:
         """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
         named = Reference.of(ident)
         if named and named.kind == ENTRY:
@@ -399,7 +399,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         anchor = named.anchor if named else "l-" + ident.strip()
         if fact := self.store.get(anchor):
             return fact
-        for day in (day for day, lost in self.store.lost().items() if anchor in lost):
+        for day in (day for day, lost in self.store.lost_ids().items() if anchor in lost):
             raise ExpectedError(f"{anchor} stood in daily/{day}.md, which was moved or lost; put that back to see it.")
         raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.command('learned')} lists them.")
 

@@ -24,7 +24,7 @@ BY_HAND = "-"  # the session of an entry that a person wrote
 _IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repeated in the comment
 
 
-def learned(fact: Fact) -> Learned:
+def to_learned(fact: Fact) -> Learned:
     """Return the fact as a learned line of a daily log, with its quote and particulars; ``of_day`` reads it back."""
     particulars = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
     return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(particulars)))
@@ -53,7 +53,7 @@ def owner(part: Part, facts: Iterable[Fact]) -> str:
 def _facts(day: DayText) -> list[LearnedLine]:
     """Return the lines that are facts, the first of each id."""
     found: dict[str, LearnedLine] = {}
-    for line in day.learned():
+    for line in day.facts():
         if line.learned.kind in KINDS and line.learned.text.strip():
             found.setdefault(line.learned.id, line)
     return list(found.values())
@@ -115,13 +115,13 @@ class Lines:
 
         def add(rows: DayText) -> None:
             if all(line.learned.id != fact.id for line in _facts(rows)):
-                rows.add(learned(fact), clock_time, project)
+                rows.add(to_learned(fact), clock_time, project)
 
         return self.daily.edit(day, add)
 
     def change(self, fact: Fact, day: date) -> bool:
         """Replace the lines that have the fact's id; return False when they are not in this day's file."""
-        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)))
+        return self._edit(fact.id, day, lambda rows, line: rows.change(line, to_learned(fact)))
 
     def remove(self, ident: str, day: date) -> bool:
         """Remove a fact's lines, and a heading left empty; return False when there are no such lines."""

@@ -220,7 +220,7 @@ class Store(AbstractContextManager["Store"]):
             values += [project, GLOBAL]
         return [_fact(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
 
-    def ended_again(self) -> list[Fact]:
+    def repeated_endings(self) -> list[Fact]:
         """Return the ended facts that were said more than once."""
         query = "SELECT body FROM facts WHERE ended <> '' AND json_extract(body, '$.last') IS NOT NULL ORDER BY n"
         return [_fact(body) for (body,) in self.db.execute(query)]
@@ -252,7 +252,7 @@ class Store(AbstractContextManager["Store"]):
         alike = [(other, words) for other, words in pairs if comparison.same(said, words)]
         return [other for other, _ in sorted(alike, key=lambda pair: -comparison.similarity(said, pair[1]))]
 
-    def superseded_by(self, fact: Fact) -> list[Fact]:
+    def superseded_facts(self, fact: Fact) -> list[Fact]:
         """Return the live facts that this one names as superseded; what the user said, only the user ends."""
         named = map(self.get, dict.fromkeys(fact.supersedes))
         found = [old for old in named if old and old.ended is None and old.id != fact.id]
@@ -278,7 +278,7 @@ class Store(AbstractContextManager["Store"]):
             number: frozenset(stems.split()) | comparison.words(keywords).stems
             for number, stems, keywords in self.db.execute(query, (project, GLOBAL))
         }
-        scores = _shared(comparison.words(said).stems, known)
+        scores = _overlaps(comparison.words(said).stems, known)
         ranked = sorted(scores, key=lambda number: -scores[number])[:MAX_NEAR]
         latest = [number for number in known if number not in ranked]
         chosen = ranked + latest[: max(0, MIN_NEAR - len(ranked))]
@@ -315,12 +315,14 @@ class Store(AbstractContextManager["Store"]):
         missing = [day for day in known if day not in marks] if marks else []  # else the folder itself is away
         if not (stale or missing):
             return
-        half = {day: seen for day in stale if (seen := self._half_saved(lines, day, known.get(day, ""), marks[day]))}
+        half = {
+            day: seen for day in stale if (seen := self._mark_half_save(lines, day, known.get(day, ""), marks[day]))
+        }
         stale = [day for day in stale if day not in half]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
         before = self._of_days([*stale, *missing])
         after = {fact.id: fact for facts in fresh.values() for fact in facts}
-        lost = {day: idents for day, idents in self.lost().items() if after.keys().isdisjoint(idents)}
+        lost = {day: idents for day, idents in self.lost_ids().items() if after.keys().isdisjoint(idents)}
         for day in (*stale, *missing):
             known = dict(self.db.execute("SELECT id, entry FROM facts WHERE day = ?", (day,)))
             if known and after.keys().isdisjoint(known):
@@ -351,7 +353,7 @@ class Store(AbstractContextManager["Store"]):
                 )
             )
 
-    def lost(self) -> dict[str, list[str]]:
+    def lost_ids(self) -> dict[str, list[str]]:
         """Return the ids of facts that went with all that was known of their day, by day: the log may come back."""
         found: dict[str, list[str]] = json.loads(self.meta().get(_LOST, "{}"))
         return found
@@ -360,11 +362,11 @@ class Store(AbstractContextManager["Store"]):
         """Return the days whose logs seemed half saved when they were last read."""
         return {day for day, mark in self.db.execute("SELECT day, mark FROM logs") if " " in mark}
 
-    def _half_saved(self, lines: Lines, day: str, known: str, mark: str) -> str:
+    def _mark_half_save(self, lines: Lines, day: str, known: str, mark: str) -> str:
         """Return what to record of a log that seems half saved, because it lacks facts or an end; ``""`` otherwise."""
         text = lines.daily.text(date.fromisoformat(day))
         cut = is_cut(text)
-        seen = half_saved(text.rstrip() if cut else text, known, mark)
+        seen = half_save(text.rstrip() if cut else text, known, mark)
         lacks = seen and self._of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
         return seen if known and (lacks or cut) else ""
 
@@ -417,11 +419,11 @@ class Store(AbstractContextManager["Store"]):
         """Return the articles on which a fact has a line."""
         return [slug for (slug,) in self.db.execute("SELECT slug FROM places WHERE id = ? ORDER BY slug", (ident,))]
 
-    def placed(self) -> set[str]:
+    def placed_ids(self) -> set[str]:
         """Return the ids of all facts that have a line on an article."""
         return {ident for (ident,) in self.db.execute("SELECT DISTINCT id FROM places")}
 
-    def told(self, but: Collection[str] = ()) -> set[str]:
+    def told_ids(self, but: Collection[str] = ()) -> set[str]:
         """Return the ids of all facts that an article told as current when it was last read, ``but`` for these."""
         rows = self.db.execute("SELECT slug, id FROM places WHERE is_current")
         return {ident for slug, ident in rows if slug not in but}
@@ -440,7 +442,7 @@ class Store(AbstractContextManager["Store"]):
 
     # -- deletions
 
-    def gone(self) -> set[str]:
+    def deleted_ids(self) -> set[str]:
         """Return the ids of deleted facts, which no row of a server may restore."""
         return {ident for (ident,) in self.db.execute("SELECT id FROM gone")}
 
@@ -449,7 +451,7 @@ class Store(AbstractContextManager["Store"]):
         body = json.dumps(fact.to_dict(), ensure_ascii=False)
         self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?)", (fact.id, body))
 
-    def deleted(self) -> list[Fact]:
+    def deleted_facts(self) -> list[Fact]:
         """Return the deleted facts whose words are known."""
         return [_fact(body) for (body,) in self.db.execute("SELECT body FROM gone WHERE body <> '' ORDER BY id")]
 
@@ -470,7 +472,7 @@ class Store(AbstractContextManager["Store"]):
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
-def half_saved(text: str, known: str, mark: str) -> str:
+def half_save(text: str, known: str, mark: str) -> str:
     """Return the mark of a text that may be half a save: one without a line end at its end, seen only just now.
 
     ``known``: the mark that its file had; ``mark``: the one that it has.
@@ -482,7 +484,7 @@ def half_saved(text: str, known: str, mark: str) -> str:
     return f"{mark} {first.isoformat()}"
 
 
-def _shared(said: frozenset[str], known: Mapping[int, frozenset[str]]) -> dict[int, float]:
+def _overlaps(said: frozenset[str], known: Mapping[int, frozenset[str]]) -> dict[int, float]:
     """Return how much each of the known sets shares with ``said``, for those that share anything."""
     counts = Counter(stem for stems in known.values() for stem in stems)
     weight = {stem: math.log1p(len(known) / count) for stem, count in counts.items()}
@@ -508,14 +510,14 @@ def score(fact: Fact, project: str, newest: datetime) -> float:
     return worth * (1 + 0.25 * min(fact.seen - 1, 4))
 
 
-def made_again(fact: Fact) -> bool:
+def is_repeated(fact: Fact) -> bool:
     """Return whether the fact is a correction that the user had to make more than once."""
     return fact.kind == "correction" and fact.seen > 1
 
 
-def corrected(fact: Fact) -> str:
+def repeat_mark(fact: Fact) -> str:
     """Return the mark of a correction that was made again, ``corrected twice``; ``""`` for another fact."""
-    if not made_again(fact):
+    if not is_repeated(fact):
         return ""
     return "corrected twice" if fact.seen == TWICE else f"corrected {fact.seen} times"
 
@@ -538,7 +540,7 @@ def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[
         """Let corrections made again lead, then the person's other rules, then everything else."""
         is_near = fact.id in places and fact.kind not in _RULES
         worth = score(fact, project, newest) * (1 + (0.5 ** (places[fact.id] / _HALF_AS_NEAR) if is_near else 0.0))
-        return not made_again(fact), fact.kind not in _RULES, -worth, fact.id
+        return not is_repeated(fact), fact.kind not in _RULES, -worth, fact.id
 
     ranked = sorted(facts, key=lambda fact: (project == GLOBAL and fact.project != GLOBAL, *rank(fact)))
     first: dict[str, Fact] = {}

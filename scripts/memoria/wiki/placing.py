@@ -71,7 +71,7 @@ class Placing:
             self._connect(row)
         for name in proposals:
             self.open(find_slug(name, self.owners.visible(self.key)))
-        told = self.keeper.store.told() | wanted.keys()
+        told = self.keeper.store.told_ids() | wanted.keys()
         for slug in list(self.articles):
             article, proposed = self.articles[slug], proposals.get(slugify(_name(slug)), {})
             former = article.summary
@@ -88,7 +88,7 @@ class Placing:
     def _wanted(self, places: Sequence[JsonObject]) -> dict[str, tuple[str, str]]:
         """Return the article and section that an answer names for each statement, the first of each."""
         found: dict[str, tuple[str, str]] = {}
-        stand = map(self.keeper.store.get, self.keeper.store.told() & (self.new.keys() | self.shown.keys()))
+        stand = map(self.keeper.store.get, self.keeper.store.told_ids() & (self.new.keys() | self.shown.keys()))
         by_hand = {fact.id for fact in stand if fact and fact.origin == "user" and not fact.session}
         for row in places:
             ident = ident_of(row["id"])
@@ -196,7 +196,7 @@ class Placing:
 
     def _place(self, ident: str, article: Article, section: str) -> None:
         """Let a statement stand on an article; one that stands on another page of the project moves."""
-        fact = self.new.get(ident) or self.keeper.known(ident)
+        fact = self.new.get(ident) or self.keeper.get(ident)
         heading = heading_of(section) or lines.section_of(fact.kind)
         former = self.open(self.shown.get(ident) or next(iter(self.keeper.store.places_of(ident)), ""))
         if any(page and ident in page.unread for page in (article, former)):

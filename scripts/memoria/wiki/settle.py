@@ -22,7 +22,7 @@ from memoria.index.index import Index
 from memoria.search.words import words
 from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, new_id, plain
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import Place, Store, half_saved
+from memoria.statements.store import Place, Store, half_save
 from memoria.wiki import index_page, lines
 from memoria.wiki.article import HISTORY, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
@@ -104,7 +104,7 @@ class Settle:
                  for edit in _edits(self._articles[slug], read.get(slug, moved), store)
                  if slug in known or edit.what == BACK or (edit.id in moved and edit.what != GONE)]  # fmt: skip
         found = self._without_half_saved(found, known, marks)
-        self.held = 0 if self.takes_all or is_a_person(found, len(store.placed())) else len(found)
+        self.held = 0 if self.takes_all or is_a_person(found, len(store.placed_ids())) else len(found)
         if self.held:
             for slug in {edit.slug for edit in found}:
                 del self._articles[slug]
@@ -122,7 +122,7 @@ class Settle:
             held = store.entries()  # of what ended, only the line that cites its entry shows it
             self._logged = {(f"e-{held.get(fact.id)}" if fact.ended else fact.project, lines.folded(fact.content)): fact
                             for fact in store.facts(live=False) if store.day(fact.id)}  # fmt: skip
-        told = store.told(self._articles)
+        told = store.told_ids(self._articles)
         told |= {claim.id for article in self._articles.values() for claim in article.claims}
         for slug in sorted(self._articles):
             if slug not in known or (self.again and slug in ours):
@@ -139,7 +139,7 @@ class Settle:
     def _without_half_saved(self, found: list[Edit], known: Mapping[str, str], marks: Mapping[str, str]) -> list[Edit]:
         """Return the edits without those of articles that seem half saved, which are left alone."""
         for slug in {edit.slug for edit in found if edit.what == GONE}:
-            if seen := half_saved(self._articles[slug].render(), known[slug], marks[slug]):
+            if seen := half_save(self._articles[slug].render(), known[slug], marks[slug]):
                 self.keeper.store.mark_article(slug, seen)
                 del self._articles[slug]
         return [edit for edit in found if edit.slug in self._articles]
@@ -175,7 +175,7 @@ class Settle:
             elif edit.what == NEW:
                 self._add(edit)
             elif edit.what == RELINKED:
-                self._relink(edit, self.keeper.known(edit.id))
+                self._relink(edit, self.keeper.get(edit.id))
             elif edit.what == BACK:
                 self._take_back(edit.id)
             elif edit.id not in moved and self.keeper.store.places_of(edit.id) == [edit.slug]:
@@ -241,12 +241,12 @@ class Settle:
 
     def _own(self, edit: Edit) -> Fact:
         """Return the statement of a line as the article's project has it, so that it ends there alone."""
-        fact, place = self.keeper.known(edit.id), self._articles[edit.slug].project
+        fact, place = self.keeper.get(edit.id), self._articles[edit.slug].project
         return self.keeper.alone(fact, [place] if place else []) or fact
 
     def _ended(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
-        fact = self.keeper.known(ident)
+        fact = self.keeper.get(ident)
         if fact.ended is None:
             return []
         end = Ending(fact.id, fact.ended, "user", fact.successor)
@@ -393,7 +393,7 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str], told: Collectio
     already, and take no other's place.
     """
     ended = list(over)
-    article.forget_reasons(keeper.store.gone().__contains__)
+    article.forget_reasons(keeper.store.deleted_ids().__contains__)
     for _ in range(BOUND):
         if not any(_bring_line(article, keeper, line, ended, told) for line in list(article.lines())):
             break
@@ -425,7 +425,7 @@ def _bring_line(
 def _is_deleted(ident: str, keeper: Keeper) -> bool:
     """Return whether a statement was deleted, and not lost with all of its daily log, which can be restored."""
     store = keeper.store
-    return ident in store.gone() and not any(ident in idents for idents in store.lost().values())
+    return ident in store.deleted_ids() and not any(ident in idents for idents in store.lost_ids().values())
 
 
 def _cut(article: Article, line: tuple[Section, int, Claim], ended: list[str]) -> bool:

@@ -32,7 +32,7 @@ from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.pages import housekeeping
-from memoria.statements.fact import GLOBAL, Ending, Fact, end_of, united
+from memoria.statements.fact import GLOBAL, Ending, Fact, end_of, unite
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
@@ -121,7 +121,7 @@ class Compile:
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""
         self.ledger.mark_compiled(index_page.fingerprints(log_.decode("utf-8", "replace")))
         if not self.ledger.get(SINCE):
-            self.ledger.put(SINCE, self._today if self.ledger.compiled() else "0001-01-01")
+            self.ledger.put(SINCE, self._today if self.ledger.count_compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
     def settle(self, *, takes_all: bool, again: bool) -> int:
@@ -146,7 +146,7 @@ class Compile:
         ``again``: also statements that stand on an article. One that only took the place of another may belong
         elsewhere: it is asked about with the new ones of its entry, but no call is made for it.
         """
-        placed = set() if again else self.keeper.store.placed()
+        placed = set() if again else self.keeper.store.placed_ids()
         live = {fact.id: fact for fact in self.keeper.store.facts()}
         facts = {ident: fact for ident, fact in live.items() if ident not in placed}
         of_entries = {learned.id: entry for entry in entries for learned in entry.learned}
@@ -194,7 +194,7 @@ class Compile:
         """Return the batches, with pairs in the first of each project when nothing was looked at again today."""
         if self.model.model.name == "offline" or self.ledger.get(LOOKED) == self._today:
             return list(batches)
-        placed = self.keeper.store.placed()
+        placed = self.keeper.store.placed_ids()
         live = [fact for fact in self.keeper.store.facts() if fact.id in placed]
         known = frozenset(self.ledger.get(LOOKED_AT) or ())
         found = list(batches)
@@ -282,7 +282,7 @@ class Compile:
         ends: dict[str, Ending] = {}
         for *names, is_same in asked:
             one, other = (self.keeper.store.get(name) if name in may else None for name in map(ident_of, names))
-            judge = united if is_same else end_of
+            judge = unite if is_same else end_of
             end = judge(one, other) if one and other else None
             if end and end.successor not in ends:
                 ends.setdefault(end.id, end)
@@ -322,7 +322,7 @@ class Compile:
         """Record that the compile of this entry alone failed; after ``SET_ASIDE`` times it no longer waits."""
         job = compile_job(entry.id, fingerprint(entry))
         for _ in range(times):
-            self.ledger.failed([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
+            self.ledger.fail([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
 
 
 def take_all(compile_: Compile, batches: Sequence[Batch], report: Report, *, quiet: bool) -> ExpectedError | None:

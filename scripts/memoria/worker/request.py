@@ -24,7 +24,7 @@ from memoria.search import comparison
 from memoria.search.comparison import Words
 from memoria.search.layout import block_ids
 from memoria.search.words import jaccard
-from memoria.statements.fact import Fact, said
+from memoria.statements.fact import Fact, said_at
 from memoria.statements.store import Store
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
@@ -159,7 +159,7 @@ def _pairs(facts: Iterable[Fact], known: Collection[str]) -> Iterator[tuple[floa
     """Yield each statement with the older one nearest to it, after how near they are."""
     holders: defaultdict[str, list[str]] = defaultdict(list)  # the older statements that hold a stem
     older: dict[str, tuple[Fact, Words]] = {}
-    for fact in sorted(facts, key=lambda fact: (said(fact), fact.id)):
+    for fact in sorted(facts, key=lambda fact: (said_at(fact), fact.id)):
         words = comparison.words(fact.content)
         if fact.id not in known:
             rare = (holders[stem] for stem in words.stems if len(holders[stem]) <= COMMON)

@@ -205,7 +205,7 @@ class Worker:
         counted = not isinstance(error, OUTSIDE)
         names = [job.name for job in jobs]
         count = max(self.ledger.tries(name)[0] for name in names) + 1
-        self.ledger.failed(names, counted=counted, not_before=self._next_try(error, count), reason=str(error))
+        self.ledger.fail(names, counted=counted, not_before=self._next_try(error, count), reason=str(error))
         given_up = {name for name in names if counted and self.ledger.tries(name)[0] >= self.home.settings.max_attempts}
         if isinstance(error, OverBudgetError):
             report.deferred.append(str(error))

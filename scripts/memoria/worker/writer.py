@@ -116,7 +116,7 @@ def findings(
     ``material``: what the model was asked with (``tasks.flush``).
     """
     near = material["known"]
-    asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact["is_asked"]])
+    asked = claim_check.read_phrases(answer.get("asked"), [str(fact["id"]) for fact in near if not fact["is_asked"]])
     if not (spoken := [part for part in exchanges if part.texts("user")]):
         return Findings(asked=asked)
 
@@ -132,7 +132,7 @@ def findings(
     )  # fmt: skip
     # The entry shows all of them before the first is in the store, so they are compared with one another here.
     news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
-    fresh = tuple(fact for fact in news if not keeper.store.get(fact.id) and not keeper.repeated(fact))
+    fresh = tuple(fact for fact in news if not keeper.store.get(fact.id) and not keeper.find_repeated(fact))
     return Findings(tuple(news), fresh, found.endings, asked)
 
 
@@ -299,7 +299,7 @@ class Writer:
         # If this worker dies before it prepares the pages, the next one does.
         self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self.daily.append(entry)
-        self.ledger.record(entry.booked)
+        self.ledger.record(entry.booking)
         log.info("entry %s: %s", entry.id, entry.title)
 
 
@@ -319,7 +319,7 @@ def _entry(
         title=" ".join(data["title"].split()) or "What was learned",
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),
-        learned=tuple(map(lines.learned, found.fresh)),
+        learned=tuple(map(lines.to_learned, found.fresh)),
         action_items=tuple(items),
         turns=stretch.keys,
         model=completion.model,

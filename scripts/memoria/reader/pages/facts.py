@@ -13,7 +13,7 @@ from memoria.reader import address
 from memoria.reader.site import Asked, Done, Site, View, not_found
 from memoria.statements.fact import GLOBAL, KINDS, MAX_STORED, Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import corrected
+from memoria.statements.store import repeat_mark
 
 PAGE = 50  # facts on one page
 STATES = {"": "that hold", "ended": "that no longer hold", "all": "all"}
@@ -37,7 +37,7 @@ def show(site: Site, asked: Asked) -> View:
         "projects": sorted((site.catalog.label(place), place) for place in places),
         "label": site.catalog.label,
         "day": lambda fact: site.home.zone.day(fact.last or fact.time),
-        "corrected": corrected,
+        "corrected": repeat_mark,
     }
     return View("facts.html", "Facts", values)
 
@@ -72,7 +72,7 @@ def show_one(site: Site, asked: Asked) -> View:
         "earlier": [(row[:10], row.partition(" ")[2]) for row in reversed(fact.history)],
         "replaced": [old for old in known.values() if old.successor == fact.id],
         "successor": successor,
-        "corrected": corrected(fact),
+        "corrected": repeat_mark(fact),
         "is_global": fact.project == GLOBAL,
         "most": MAX_STORED,
         "line": site.markdown.line,
@@ -84,7 +84,7 @@ def show_one(site: Site, asked: Asked) -> View:
 def _as_shown(site: Site, asked: Asked) -> Iterator[tuple[Keeper, str]]:
     """Open the facts and yield the id of one; raise ExpectedError when the form's page showed it otherwise."""
     with Keeper.at(site.home) as keeper:
-        fact = keeper.known(asked.path["ident"])
+        fact = keeper.get(asked.path["ident"])
         if asked.form.get("shown", _state(fact)) != _state(fact):
             now = "It holds no longer" if fact.ended else "Now it reads"
             raise ExpectedError(f"It changed since you opened its page, so this was left. {now}: {fact.content}")

@@ -38,7 +38,7 @@ def show(site: Site, _: Asked) -> View:
 
 def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     """Return the numbers of the last comparison, and how many transcripts have changed since."""
-    checked = ledger.checked()
+    checked = ledger.check_results()
     fates: Counter[str] = Counter()
     for _, counts in checked.values():
         fates.update(counts)

@@ -99,7 +99,7 @@ def _read(site: Site) -> tuple[Session, ...]:
 def _by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
     """Return the transcript of each session that was compared, and the number of its own turns by their fates."""
     found: dict[str, tuple[str, Mapping[str, int]]] = {}
-    for path, (_, fates) in ledger.checked().items():
+    for path, (_, fates) in ledger.check_results().items():
         own = own_turns(fates)
         place = Path(path)
         if own and place.suffix == ".jsonl" and not place.name.startswith(_SIDE):
