@@ -26,7 +26,7 @@ from memoria.capture import cursor, open_sessions
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Reference
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.rows import to_told
+from memoria.exchange.rows import read_told
 from memoria.ground import markdown, printable
 from memoria.ground.redact import Redactor
 from memoria.index import documents, highlight
@@ -175,7 +175,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "lines.is_rewording": lambda text: lines.is_rewording(text, text[::-1]),
     "lines.is_supported": lambda text: lines.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
     "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),
-    "rows.to_told": lambda text: to_told(Memory(1, text, tags=text)),
+    "rows.to_told": lambda text: read_told(Memory(1, text, tags=text)),
     "answer.read": lambda text: _quiet(answer.read, text, SCHEMA),
     "project.remote_identity": project.remote_identity,
 }

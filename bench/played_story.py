@@ -33,7 +33,7 @@ from memoria.capture.hook import Event
 from memoria.commands import search
 from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.rows import to_told
+from memoria.exchange.rows import read_told
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.mcp import search as mcp_search
@@ -337,7 +337,7 @@ class Player:
 
     def _on_server(self) -> list[str]:
         live = [memory for memory in self.server.memories.values() if not memory["deleted_at"]]
-        told = [to_told(Memory.read(memory)) for memory in live]
+        told = [read_told(Memory.read(memory)) for memory in live]
         return [each.fact.content for each in told if each and not each.fact.ended]
 
     def _shared_surfaces(self, session: Session) -> dict[str, list[str]]:

@@ -27,20 +27,20 @@ def git(tmp_path: Path, host: Path | str, name: str = "clone", limit_s: float = 
 
 def test_what_one_clone_writes_another_reads(tmp_path: Path, host: Path) -> None:
     one, other = git(tmp_path, host, "one"), git(tmp_path, host, "other")
-    assert one.listed() == set()
+    assert one.list_files() == set()
     assert one.write({("a", "x.records"): b"said", ("a", "y.records"): b"more"}, ())
-    assert other.listed() == {("a", "x.records"), ("a", "y.records")}
+    assert other.list_files() == {("a", "x.records"), ("a", "y.records")}
     assert dict(other.read([("a", "x.records"), ("b", "none")])) == {("a", "x.records"): b"said"}
     assert other.write({("b", "z.records"): b"z"}, [("a", "x.records")])
-    assert one.listed() == {("a", "y.records"), ("b", "z.records")}
+    assert one.list_files() == {("a", "y.records"), ("b", "z.records")}
 
 
 def test_a_push_gives_way_to_who_was_faster_and_changes_nothing(tmp_path: Path, host: Path) -> None:
     one, other = git(tmp_path, host, "one"), git(tmp_path, host, "other")
-    one.listed(), other.listed()
+    one.list_files(), other.list_files()
     assert one.write({("a", "x.records"): b"one"}, ())
     assert not other.write({("a", "x.records"): b"other", ("b", "y.records"): b"other"}, ())
-    other.listed()
+    other.list_files()
     assert dict(other.read([("a", "x.records")])) == {("a", "x.records"): b"one"}
     assert other.write({("b", "y.records"): b"other"}, ())
     host.rename(tmp_path / "away")
@@ -52,16 +52,16 @@ def test_no_history_is_kept_here_and_none_on_the_host_after_it_tidied_up(
     tmp_path: Path, host: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = git(tmp_path, host, "one")
-    one.listed()
+    one.list_files()
     one.write({("a", "x.records"): b"a secret word\n"}, ())
     subprocess.run(["git", "-C", host, "config", "receive.unpackLimit", "1"], check=True)  # to see what is sent
-    one.listed()
+    one.list_files()
     one.write({("a", "z.records"): random.randbytes(50_000)}, ())
     one.write({("a", "y.records"): b"another\n"}, [("a", "x.records")])
     _, pack = sorted((host / "objects" / "pack").glob("*.pack"), key=lambda pack: pack.stat().st_mtime_ns)
     assert pack.stat().st_size < 1_000, "what is there is not sent again"
     monkeypatch.setattr(carriers, "LOOSE", 1)
-    one.listed()  # finds that it holds more than that, and packs what is left
+    one.list_files()  # finds that it holds more than that, and packs what is left
     subprocess.run(["git", "-C", host, "gc", "-q", "--prune=now"], check=True)
     for folder in (host, tmp_path / "one"):
         objects = subprocess.run(
@@ -86,12 +86,12 @@ def test_the_agent_reaches_ssh_which_asks_nobody(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
     assert reduce_environment(os.environ)["SSH_AUTH_SOCK"] == "/run/agent", "the worker inherits it"
     with pytest.raises(CarrierError, match="could not use"):
-        git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
+        git(tmp_path, "ssh://git@host.invalid/memory.git").list_files()
     assert told.read_text() == "/run/agent 0 never\n"
     monkeypatch.setenv("GIT_SSH_COMMAND", f"{tmp_path}/own/ssh -i key")
     assert reduce_environment(os.environ)["GIT_SSH_COMMAND"] == f"{tmp_path}/own/ssh -i key", "of a shell's profile"
     with pytest.raises(CarrierError, match="own/ssh"):
-        git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
+        git(tmp_path, "ssh://git@host.invalid/memory.git").list_files()
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_a_host_that_does_not_answer_is_waited_for_no_longer_than_the_limit(tmp_
     number = tmp_path / "number"
     ssh(os.environ["HOME"], f"sleep 600 & echo $! > {number}; wait")
     with pytest.raises(CarrierError, match="did not answer"):
-        git(tmp_path, "ssh://git@host.invalid/memory.git", limit_s=3).listed()
+        git(tmp_path, "ssh://git@host.invalid/memory.git", limit_s=3).list_files()
     child = Path("/proc", number.read_text().strip(), "stat")
     wait_until(lambda: not child.exists() or child.read_text().split()[2] == "Z", "what git had started ends")
 
@@ -108,16 +108,16 @@ def test_a_repository_around_the_caller_has_no_say(tmp_path: Path, host: Path, m
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
     monkeypatch.setenv("GIT_CONFIG_COUNT", "x")
     one = git(tmp_path, host)
-    assert one.listed() == set()
+    assert one.list_files() == set()
     assert one.write({("a", "x.records"): b"x"}, ())
 
 
 def test_an_address_that_is_no_repository_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(CarrierError, match="empty"):
-        git(tmp_path, tmp_path / "empty").listed()
+        git(tmp_path, tmp_path / "empty").list_files()
     with pytest.raises(CarrierError, match="gone"):
-        Folder(tmp_path / "gone").listed()
+        Folder(tmp_path / "gone").list_files()
 
 
 @pytest.mark.parametrize(("address", "is_git", "is_far"), [
@@ -145,8 +145,8 @@ def test_nothing_but_a_path_becomes_a_folder(tmp_path: Path, monkeypatch: pytest
 def test_a_repository_on_this_machine_is_known_by_what_is_in_it(tmp_path: Path, host: Path) -> None:
     plain = host.rename(tmp_path / "memory")
     assert carriers.is_git(str(plain))
-    assert isinstance(carriers.opened(str(plain), tmp_path / "clone"), Git)
-    assert isinstance(carriers.opened(str(tmp_path), tmp_path / "clone"), Folder)
+    assert isinstance(carriers.open_carrier(str(plain), tmp_path / "clone"), Git)
+    assert isinstance(carriers.open_carrier(str(tmp_path), tmp_path / "clone"), Folder)
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_many_exchanges_leave_few_segments_that_another_machine_reads(tmp_path: 
     for number in range(300):
         machine.put(f"l-{number}", "statement", f"The statement number {number} of a long life.")
         machine.sync()
-    assert 8 < len(machine.carrier.listed()) < 30, "neither many, nor a few that are all written anew each time"
+    assert 8 < len(machine.carrier.list_files()) < 30, "neither many, nor a few that are all written anew each time"
     late = Plain("b", Folder(tmp_path), random.Random(2))
     late.sync()
     assert late.view() == machine.view()

@@ -23,7 +23,7 @@ from memoria.daily import gate
 from memoria.daily.entry import Entry, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.exchange.carriers import Folder
-from memoria.exchange.record import opened
+from memoria.exchange.record import unseal
 from memoria.exchange.records import Records
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
@@ -399,10 +399,10 @@ def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(desk: Machi
     learn(desk, "Use pnpm.")
     meet(desk, laptop)
     carrier = Folder(desk.folder.parent / "carrier")
-    for machine, name in carrier.listed():
+    for machine, name in carrier.list_files():
         (carrier.root / machine / name).unlink()
     laptop.sync()
-    held = [record.text for _, data in carrier.read(carrier.listed()) for record in opened(data, None)]
+    held = [record.text for _, data in carrier.read(carrier.list_files()) for record in unseal(data, None)]
     assert any("Use pnpm." in (text or "") for text in held)
 
 

@@ -14,7 +14,7 @@ from memoria.exchange import keys
 from memoria.exchange.carriers import CarrierError, Folder
 from memoria.exchange.keys import Key, KeyAwayError
 from memoria.exchange.meeting import TEST, Meeting, WrongKeyError
-from memoria.exchange.record import ENDING, opened, sealed
+from memoria.exchange.record import ENDING, seal, unseal
 from memoria.exchange.records import Records
 from memoria.ground.errors import ExpectedError
 
@@ -44,12 +44,12 @@ def test_words_that_are_no_key_are_refused_with_the_reason(words: str, said: str
 
 def test_a_key_is_kept_for_its_owner_alone(paths: Paths) -> None:
     key = Key.new()
-    assert keys.kept(paths) is None
+    assert keys.read_key(paths) is None
     keys.keep(paths, key)
     assert Path(paths.exchange_key).stat().st_mode & 0o777 == 0o600
-    assert (keys.kept(paths) or Key.new()).secret == key.secret
+    assert (keys.read_key(paths) or Key.new()).secret == key.secret
     keys.drop(paths)
-    assert keys.kept(paths) is None
+    assert keys.read_key(paths) is None
 
 
 class Ring(KeyringBackend):
@@ -80,29 +80,29 @@ def test_the_keyring_keeps_it_where_there_is_one(paths: Paths, monkeypatch: pyte
     monkeypatch.setattr(keyring.core, "_keyring_backend", ring)
     assert keys.keep(paths, key) == "the system's keyring"
     assert key.secret.hex() not in Path(paths.exchange_key).read_text()
-    assert (keys.kept(paths) or Key.new()).secret == key.secret
+    assert (keys.read_key(paths) or Key.new()).secret == key.secret
     ring.is_locked = True
     assert keys.is_kept(paths)
     with pytest.raises(KeyAwayError):
-        keys.kept(paths)
+        keys.read_key(paths)
     assert keys.keep(paths, key) == paths.exchange_key, "the words were given again"
-    assert keys.kept(paths)
+    assert keys.read_key(paths)
     ring.is_locked = False
     keys.keep(paths, key)
     keys.drop(paths)
     assert not ring.held
-    assert keys.kept(paths) is None
+    assert keys.read_key(paths) is None
 
 
 def test_a_sealed_segment_tells_nothing_and_another_key_opens_nothing() -> None:
     key = Key.new()
-    _, data = sealed(['{"i":"l-1","k":"x","d":"1","t":"a secret"}'], key)
+    _, data = seal(['{"i":"l-1","k":"x","d":"1","t":"a secret"}'], key)
     assert b"secret" not in data
-    assert [record.text for record in opened(data, key)] == ["a secret"]
-    assert opened(data, Key.new()) == []
-    assert opened(data, None) == []
-    assert opened(data[:-1], key) == []
-    assert opened(sealed(["{}"], None)[1], key) == [], "nobody slips in what is not sealed"
+    assert [record.text for record in unseal(data, key)] == ["a secret"]
+    assert unseal(data, Key.new()) == []
+    assert unseal(data, None) == []
+    assert unseal(data[:-1], key) == []
+    assert unseal(seal(["{}"], None)[1], key) == [], "nobody slips in what is not sealed"
 
 
 def records(*texts: str) -> Records:
@@ -121,7 +121,7 @@ def test_another_key_changes_nothing_and_says_so(tmp_path: Path) -> None:
         mine = records("two")
         with pytest.raises(WrongKeyError, match=said):
             Meeting(mine, folder, key, "b").hold()
-        assert mine.known("l-one") == []
+        assert mine.current("l-one") == []
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -147,4 +147,4 @@ def test_a_new_key_seals_everything_anew_and_the_old_one_opens_nothing(tmp_path:
     Meeting(late, folder, new, "c").hold()
     assert late.standing("l-one")
     assert late.standing("l-two")
-    assert all(opened(data, new) for place, data in folder.read(folder.listed()) if place[1].endswith(ENDING))
+    assert all(unseal(data, new) for place, data in folder.read(folder.list_files()) if place[1].endswith(ENDING))

@@ -21,7 +21,7 @@ from memoria.exchange.keys import Key
 from memoria.exchange.memory_server import Memory
 from memoria.exchange.record import Record, digest_of, live, prose_id, wordings
 from memoria.exchange.records import Records
-from memoria.exchange.rows import to_memory, to_told
+from memoria.exchange.rows import read_told, to_memory
 from places import TESTS
 
 DAYS = TESTS / "fixtures" / "days"
@@ -127,9 +127,9 @@ def test_an_old_copy_of_a_text_is_known_by_the_digest_in_a_dot() -> None:
         first = here.put("l-1", "statement", "Use npm.", ())
         here.put("l-1", "statement", "Use pnpm.", here.dots("l-1"))
         there.put("l-1", "statement", "Use npm.", ())  # a home that was copied before, without its records
-        for record in here.known("l-1"):
+        for record in here.current("l-1"):
             there.add(record)
-        assert [record.text for record in live(there.known("l-1"))] == ["Use pnpm."]
+        assert [record.text for record in live(there.current("l-1"))] == ["Use pnpm."]
         assert here.is_former("l-1", first.digest)
 
 
@@ -137,20 +137,20 @@ def test_two_old_copies_do_not_hide_each_other() -> None:
     with records() as known:
         one = known.put("l-1", "x", "one", ())
         two = known.put("l-1", "x", "two", (one.dot,))
-        back = Record("l-1", "x", "f" * 16 + one.digest, (one.dot, two.dot), "one").written()
-        again = Record("l-1", "x", "e" * 16 + two.digest, (one.dot,), "two").written()
+        back = Record("l-1", "x", "f" * 16 + one.digest, (one.dot, two.dot), "one").with_line()
+        again = Record("l-1", "x", "e" * 16 + two.digest, (one.dot,), "two").with_line()
         for record in (back, again):
             known.add(record)
-        assert {record.text for record in live(known.known("l-1"))} == {"one", "two"}
+        assert {record.text for record in live(known.current("l-1"))} == {"one", "two"}
 
 
 def test_what_two_machines_deleted_is_deleted_once_and_stands_if_a_third_wrote_it() -> None:
     with records() as known:
         for machine in ("a", "b"):
             known.put("l-1", "x", None, (), machine=machine)
-        assert [record.text for record in live(known.known("l-1"))] == [None]
+        assert [record.text for record in live(known.current("l-1"))] == [None]
         known.put("l-1", "x", "one", (), machine="c")
-        assert [record.text for record in live(known.known("l-1"))] == ["one"]
+        assert [record.text for record in live(known.current("l-1"))] == ["one"]
 
 
 def test_what_was_never_reworded_is_what_the_others_were_made_of_and_the_first_end_counts() -> None:
@@ -179,12 +179,12 @@ def test_forgetting_takes_the_parts_along() -> None:
         known.put("l-10", "statement", "open", ())
         known.put("l-1", "forget", None, ())
         known.put("l-1#end", "end", "{}", ())
-        assert [record.text for record in live(known.known("l-10"))] == ["open"]
-        assert live(known.known("l-1#end")) == []
+        assert [record.text for record in live(known.current("l-10"))] == ["open"]
+        assert live(known.current("l-1#end")) == []
         places = [known.put(f"a/b#{part}", "place", f"Rules\n- {row}\n  open\n  {more}", (), project="shop").id
                   for part, row, more in (("c-1", "a secret", "too"), ("c-2", "a rule", "secret"))]  # fmt: skip
         for place in places:
-            known.cleaned(known.under(place)[0], lambda text: text.replace("secret", "").rstrip())
+            known.clean(known.under(place)[0], lambda text: text.replace("secret", "").rstrip())
         left = [known.wordings(place)[0] for place in places]
         assert [(each.text, each.project) for each in left] == [(None, "shop"), ("Rules\n- a rule\n  open", "shop")]
 
@@ -281,6 +281,6 @@ def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
         known.append(Memory(3, "Likes tea", "facts", ",".join(bits), "k", created="2026-11-20T08:00:00+00:00"))
     rows: list[object] = []
     for memory in (*known, Memory(4, " ")):
-        told = to_told(memory)
+        told = read_told(memory)
         rows += ["", memory, told and (told.fact, told.named, sorted(told.was))]
     same("read/rows.txt", rows)

@@ -11,7 +11,7 @@ from home_of import run
 from memoria.commands import flush
 from memoria.exchange.memory_server import MAX_TAGS, Memory, Server
 from memoria.exchange.records import Records
-from memoria.exchange.rows import MOST_FAILURES, to_memory, to_told
+from memoria.exchange.rows import MOST_FAILURES, read_told, to_memory
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.home import Home
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.slow
 
 
 def to_fact(memory: Memory) -> Fact:
-    told = to_told(memory)
+    told = read_told(memory)
     assert told
     return told.fact
 
 
 @pytest.mark.parametrize("ident", ["e-one", "concepts/port", "x-1a"])
 def test_a_row_that_names_no_statement_is_another_programs(ident: str) -> None:
-    told = to_told(Memory(7, "The port is 8080.", "facts", f"memoria,id:{ident}", "", 0.5))
+    told = read_told(Memory(7, "The port is 8080.", "facts", f"memoria,id:{ident}", "", 0.5))
     assert told
     assert (told.named, told.fact.id[:2]) == ("", "l-")
 

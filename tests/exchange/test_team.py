@@ -146,14 +146,14 @@ def test_a_review_rewords_and_the_users_word_stands(wiki: WikiHome, clone: Path,
 
 
 def test_a_no_while_a_worker_reads_is_kept(wiki: WikiHome, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = team.offered
+    read = team.read_offer
 
     def decided_meanwhile(*given: object) -> list[team.Shared]:
         with closing(Ledger(wiki.home.paths)) as ledger, Keeper.at(wiki.home) as keeper:
             team.decide(ledger, keeper, project.place(str(clone)), "", takes=False)
         return read(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(team, "offered", decided_meanwhile)
+    monkeypatch.setattr(team, "read_offer", decided_meanwhile)
     wiki.run(share, "--accept")
     monkeypatch.undo()
     monkeypatch.chdir(clone)

@@ -32,7 +32,7 @@ from memoria.exchange import carriers, keys
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.forms import Day, Page
 from memoria.exchange.keys import Key
-from memoria.exchange.record import PROSE, opened
+from memoria.exchange.record import PROSE, unseal
 from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.clock import Zone
@@ -490,10 +490,10 @@ class Life:
         return self.owner.get(word) in self.gone
 
     def _left(self) -> Iterator[str]:
-        carrier: Carrier = carriers.opened(self.address, Path(self.machines[0].home.paths.exchange_clone))
-        key: Key | None = keys.kept(self.machines[0].home.paths)
-        for _, data in carrier.read(carrier.listed()):
-            for record in opened(data, key):
+        carrier: Carrier = carriers.open_carrier(self.address, Path(self.machines[0].home.paths.exchange_clone))
+        key: Key | None = keys.read_key(self.machines[0].home.paths)
+        for _, data in carrier.read(carrier.list_files()):
+            for record in unseal(data, key):
                 if words := self.forgotten.intersection(WORD.findall(record.text or "")):
                     yield f"left in the carrier: {words} {record.id}"
         for machine in self.machines:

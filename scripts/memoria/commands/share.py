@@ -99,7 +99,7 @@ def _share(
     path = team.path_of(root, who)
     before = path.read_text("utf-8") if path.exists() else ""
     ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.deleted_ids())
-    after = team.rendered(before, who, mine, ended)
+    after = team.render(before, who, mine, ended)
     if after == before or not (before or mine):
         print("Nothing to change: the repository holds all of it." if before else "There is no statement to share.")
         return 0

@@ -82,7 +82,7 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     """Set the address, after the key fits what lies there; a wrong key changes nothing."""
     address = carriers.address_of(args.address or home.settings.sync)
     carrier = _opened(address, home)
-    listed = carrier.listed()
+    listed = carrier.list_files()
     is_ours = any(place == meeting.TEST or place[1].endswith(ENDING) for place in listed)
     if not (is_ours or carriers.is_git(address)) and (other := next(Path(address).glob("[!.]*"), None)):
         raise ExpectedError(f"{address} holds other things ({other.name}). Name a folder of its own in it.")
@@ -100,14 +100,14 @@ def _opened(address: str, home: Home) -> Carrier:
         if not folder.parent.is_dir():
             raise ExpectedError(f"There is no folder {folder.parent}.")
         files.make_folder(folder)
-    return carriers.opened(address, Path(home.paths.exchange_clone), LIMIT_S)
+    return carriers.open_carrier(address, Path(home.paths.exchange_clone), LIMIT_S)
 
 
 def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wanted: bool) -> Key | None:
     """Return the key of what lies there: the kept one, the one of the words that a person gives, or a new one."""
     kept = None
     with suppress(KeyAwayError):
-        kept = keys.kept(home.paths)
+        kept = keys.read_key(home.paths)
     if meeting.TEST not in listed:
         if any(name.endswith(ENDING) for _, name in listed):
             if is_wanted:
@@ -136,7 +136,7 @@ def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wa
 
 def _key(action: str, home: Home, records: Records) -> None:
     """Show the key, or write everything anew with another one."""
-    key = keys.kept(home.paths)
+    key = keys.read_key(home.paths)
     if action == "show":
         print(key.words if key else "Nothing is encrypted, and there is no key.")
         return

@@ -46,7 +46,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root, self.address = root, str(root)
 
-    def listed(self) -> set[Place]:
+    def list_files(self) -> set[Place]:
         """Return the files that are there."""
         try:
             machines = [entry for entry in os.scandir(self.root) if entry.is_dir() and not entry.name.startswith(".")]
@@ -90,7 +90,7 @@ class Git:
         }  # fmt: skip
         self.refs: dict[Place, str] = {}
 
-    def listed(self) -> set[Place]:
+    def list_files(self) -> set[Place]:
         """Fetch, and return the files that are there."""
         if not (self.clone / "HEAD").exists():
             self.clone.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def is_far(address: str) -> bool:
     return bool(colon) and len(host) > 1 and not any(sign in host for sign in "/\\")
 
 
-def opened(address: str, clone: Path, limit_s: float = NETWORK_S) -> Carrier:
+def open_carrier(address: str, clone: Path, limit_s: float = NETWORK_S) -> Carrier:
     """Return the carrier of an address."""
     path = Path(address).expanduser()
     if not is_git(address):

@@ -40,7 +40,7 @@ from memoria.daily.entry import (
     written_key,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange.record import ARTICLE, END, ENTRY, FORGET, ITEM, PLACE, PROSE, STATEMENT, Piece, packed, prose_id
+from memoria.exchange.record import ARTICLE, END, ENTRY, FORGET, ITEM, PLACE, PROSE, STATEMENT, Piece, pack, prose_id
 from memoria.ground import clock, markdown
 from memoria.ground.files import sha256
 from memoria.statements import lines
@@ -76,7 +76,7 @@ class Day(DayText):
         for span in spans:
             ident, key = span.marker[1], written_key(span.marker)
             said = [row for row in rows[span.first : span.last] if not BLOCK_ID.fullmatch(row)]
-            bare = "\n".join([*_squeezed(said), "", self.rows[span.last].rstrip()])
+            bare = "\n".join([*_squeeze(said), "", self.rows[span.last].rstrip()])
             above = self.rows[span.first :: -1]  # the time of day is that of the next heading where it tells none
             time = next((match[1] for row in above if (match := _TIMED.match(row))), "")
             head = f"{day} {time}".rstrip()
@@ -164,7 +164,7 @@ def texts_of(stored: Mapping[str, Any]) -> tuple[str, str]:
     """Return the texts of a statement's record and of that of its end, ``""`` when it has none."""
     end = {name: stored[name] for name in _END if name in stored}
     bare = {name: value for name, value in stored.items() if value and name not in ("id", *_END)}
-    return packed(bare), packed(end) if end else ""
+    return pack(bare), pack(end) if end else ""
 
 
 def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
@@ -191,7 +191,7 @@ def _bullet(row: str) -> str:
 def _block(ident: str, bare: str, statements: Sequence[Learned], day: date) -> list[str]:
     """Return the lines of an entry with its statements, each in its section, or where a person wrote it."""
     *rows, marker = bare.split("\n")
-    rows = _stripped(rows)
+    rows = _strip(rows)
     known = {learned.id: learned for learned in statements}
     left = dict(known)  # those without a row of a person's, who may have written one twice
     for number in reversed(range(len(rows) if f" model={HAND} " in marker else 0)):
@@ -231,7 +231,7 @@ def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list
     return done
 
 
-def _squeezed(rows: Sequence[str]) -> list[str]:
+def _squeeze(rows: Sequence[str]) -> list[str]:
     """Return rows without labels that nothing stands below, and without blank rows but one between others."""
     kept: list[str] = []
     label = ""
@@ -246,7 +246,7 @@ def _squeezed(rows: Sequence[str]) -> list[str]:
             kept.append(row)
         elif kept and kept[-1] and not label:
             kept.append("")
-    return _stripped(kept)
+    return _strip(kept)
 
 
 class Page(Article):
@@ -257,7 +257,7 @@ class Page(Article):
         told: dict[str, Any] = {name: self.front.text(name) for name in _DAYS} | {"title": self.title}
         told |= {name: self.front.texts(name) for name in _NAMES}
         told |= {"summary": self.summary} if self.wrote_summary else {}
-        yield Piece(self.slug, ARTICLE, packed(told), self.project)
+        yield Piece(self.slug, ARTICLE, pack(told), self.project)
         placed: set[str] = set()
         for section in sorted(self.sections, key=lambda section: section.named(HISTORY)):
             for _, part, text in self._rows(section):
@@ -285,15 +285,15 @@ class Page(Article):
         for section in self.sections:
             ours = {row for number, _, _ in self._rows(section) for row in range(number, section.block(number))}
             rows = [row for number, row in enumerate(section.rows) if number not in ours]
-            yield prose_id(section.heading), [f"{section.raw}\t{above}", *_stripped(rows)]
+            yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
             above = section.heading
 
     def _opening(self) -> tuple[list[str], list[str]]:
         """Return what stands before the first section: memoria's summary, and what a person wrote."""
-        rows = _stripped([row for row in self.lead if not row.startswith("# ")])
+        rows = _strip([row for row in self.lead if not row.startswith("# ")])
         end = next((number for number, row in enumerate(rows) if not row.strip()), len(rows))
         own = end if self.wrote_summary else 0
-        return rows[:own], _stripped(rows[own:])
+        return rows[:own], _strip(rows[own:])
 
     # -- writing
 
@@ -315,7 +315,7 @@ class Page(Article):
     def place(self, part: str, text: str, claim: Claim | None, store: Store) -> None:
         """Write a row under its heading, in place of the one that stands elsewhere; in the history it stays."""
         heading, row, *nested = text.split("\n")
-        if any(section.named(HISTORY) for section, number in self._found(part)):
+        if any(section.named(HISTORY) for section, number in self._find(part)):
             return
         self.displace(part)
         rows = [claim.render() if claim else row, *nested]
@@ -326,10 +326,10 @@ class Page(Article):
 
     def displace(self, part: str) -> None:
         """Remove a row, with what is nested in it."""
-        for section, number in self._found(part):
+        for section, number in self._find(part):
             self.cut(section, number)
 
-    def _found(self, part: str) -> list[tuple[Section, int]]:
+    def _find(self, part: str) -> list[tuple[Section, int]]:
         return [(section, number) for section in self.sections for number, own, _ in self._rows(section) if own == part]
 
     def _below(self, above: str, part: str) -> int:
@@ -395,7 +395,7 @@ def _reason(row: str) -> str:
     return row[: row.index(": ") + 2] + row[row.rindex("[[") :] if is_told else row
 
 
-def _stripped(rows: list[str]) -> list[str]:
+def _strip(rows: list[str]) -> list[str]:
     """Return rows without blank ones at both ends."""
     told = [number for number, row in enumerate(rows) if row.strip()]
     return rows[told[0] : told[-1] + 1] if told else []

@@ -28,7 +28,7 @@ class KeyAwayError(ExpectedError):
 
 
 @cache
-def _listed() -> list[str]:
+def _words() -> list[str]:
     return Path(__file__).with_name("words.txt").read_text("ascii").split()
 
 
@@ -55,7 +55,7 @@ class Key:
     @classmethod
     def of_words(cls, text: str) -> Key:
         """Return the key of twelve words; raise ExpectedError for a word that is none, or words that do not fit."""
-        listed = {word[:4]: number for number, word in enumerate(_listed())}  # four letters tell them apart
+        listed = {word[:4]: number for number, word in enumerate(_words())}  # four letters tell them apart
         given = text.lower().split()
         unknown = [word for word in given if word[:4] not in listed]
         if unknown or len(given) != WORDS:
@@ -73,7 +73,7 @@ class Key:
     def words(self) -> str:
         """The twelve words."""
         number = int.from_bytes(self.secret, "big") << CHECK_BITS | _check(self.secret)
-        return " ".join(_listed()[number >> 11 * place & 2047] for place in reversed(range(WORDS)))
+        return " ".join(_words()[number >> 11 * place & 2047] for place in reversed(range(WORDS)))
 
     def seal(self, data: bytes) -> bytes:
         """Return bytes that only this key opens; the same for the same data, so that no nonce seals two."""
@@ -94,7 +94,7 @@ def _check(secret: bytes) -> int:
     return hashlib.sha256(secret).digest()[0] >> 8 - CHECK_BITS
 
 
-def kept(paths: Paths) -> Key | None:
+def read_key(paths: Paths) -> Key | None:
     """Return the key that this home keeps; raise KeyAwayError when the keyring does not give it now."""
     try:
         text = Path(paths.exchange_key).read_text("ascii")

@@ -15,7 +15,7 @@ from typing import Any, Final
 from memoria.base import failpoints, invocation
 from memoria.exchange.carriers import Carrier, CarrierError, Place
 from memoria.exchange.keys import Key
-from memoria.exchange.record import ARTICLE, ENDING, ENTRY, STATEMENT, Record, opened, sealed
+from memoria.exchange.record import ARTICLE, ENDING, ENTRY, STATEMENT, Record, seal, unseal
 from memoria.exchange.records import TO_FORGET, Records
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -49,11 +49,11 @@ class Meeting:
     def hold(self) -> None:
         """Read and write until nobody was faster; raise CarrierError when the carrier cannot be used now."""
         for _ in range(TRIES):
-            listed = self._checked(self.carrier.listed())
+            listed = self._check(self.carrier.list_files())
             with self.records.transaction():
                 scrub = self._read(listed)
             places = [(machine, name) for machine, name in listed if name == ABOUT and machine != self.machine]
-            found = {machine: told for (machine, _), data in self.carrier.read(places) if (told := self._told(data))}
+            found = {machine: told for (machine, _), data in self.carrier.read(places) if (told := self._parse(data))}
             self.records.keep("others", self.records.get("others", {}) | found)  # who is not listed may hold it still
             failpoints.reach("exchange.read")
             new, gone = self._changes(listed, scrub)
@@ -66,7 +66,7 @@ class Meeting:
     def rekey(self, key: Key) -> None:
         """Write everything anew with another key, and delete what was sealed with the old one, or with none."""
         self.hold()
-        listed = self._checked(self.carrier.listed())
+        listed = self._check(self.carrier.list_files())
         self.key = key
         with self.records.transaction():
             self.records.release(self.records.segments())
@@ -74,7 +74,7 @@ class Meeting:
         if not self._write(new, listed - new.keys()):
             raise CarrierError("Another machine was writing at the same time; try again.")
 
-    def _checked(self, listed: set[Place]) -> set[Place]:
+    def _check(self, listed: set[Place]) -> set[Place]:
         """Return the files that concern us; raise WrongKeyError when another key, or none, is in use there."""
         for _, data in self.carrier.read([TEST] if TEST in listed else []):
             proof, digest = data[:-_DIGEST], data[-_DIGEST:].decode("ascii", "replace")
@@ -94,7 +94,7 @@ class Meeting:
         known = self.records.segments()
         self.records.release(known - listed)
         fresh = {(machine, name) for machine, name in listed - known if name.endswith(ENDING)}
-        read = [(place, opened(data, self.key)) for place, data in self.carrier.read(fresh)]
+        read = [(place, unseal(data, self.key)) for place, data in self.carrier.read(fresh)]
         for place, found in read:  # first: by them all it is known what others have seen
             self.records.hold(*place, found)
         for (machine, _), found in read:
@@ -103,11 +103,11 @@ class Meeting:
 
     def _take(self, record: Record, machine: str) -> bool:
         """Take in a record; return whether it holds what is forgotten, without which it is written anew."""
-        if self.records.cleaned(record, self.clean):
+        if self.records.clean(record, self.clean):
             return True
-        known = {each.digest for each in self.records.known(record.id)} if machine != self.machine else set()
+        known = {each.digest for each in self.records.current(record.id)} if machine != self.machine else set()
         if self.records.add(record) and machine != self.machine and record.digest not in known:
-            self.came.setdefault(record.machine, Counter())[_counted(record)] += 1
+            self.came.setdefault(record.machine, Counter())[_kind_of(record)] += 1
         return False
 
     # -- writing
@@ -115,7 +115,7 @@ class Meeting:
     def _changes(self, listed: set[Place], scrub: Iterable[Place]) -> tuple[dict[Place, bytes], set[Place]]:
         """Return the files to write, our own first, and those to delete."""
         lines = self.records.unsent(self.machine)
-        self.sent = Counter(_counted(Record.parse(line)) for line in lines)
+        self.sent = Counter(_kind_of(Record.parse(line)) for line in lines)
         written, gone = [(self.machine, lines)], set(scrub)
         for machine, name in gone:
             left = self.records.alive(machine, name)
@@ -135,7 +135,7 @@ class Meeting:
             proof = self.key.seal(_PROOF)
             new[TEST] = proof + sha256(proof)[:_DIGEST].encode()
         for machine, left in written:
-            name, data = sealed(set(left), self.key)
+            name, data = seal(set(left), self.key)
             new |= {(machine, name): data} if left else {}
         if new or gone or self.came or (self.machine, ABOUT) not in listed:
             told = json.dumps(self.about(), ensure_ascii=False).encode()
@@ -149,10 +149,10 @@ class Meeting:
         with self.records.transaction():
             self.records.release(gone)
             for place, data in new.items():
-                self.records.hold(*place, opened(data, self.key))
+                self.records.hold(*place, unseal(data, self.key))
         return True
 
-    def _told(self, data: bytes) -> dict[str, Any]:
+    def _parse(self, data: bytes) -> dict[str, Any]:
         plain = self.key.open(data) if self.key else data
         try:
             told = json.loads(plain or b"")
@@ -166,7 +166,7 @@ def opens(key: Key, carrier: Carrier) -> bool:
     return all(key.open(data[:-_DIGEST]) == _PROOF for _, data in carrier.read([TEST]))
 
 
-def _counted(record: Record) -> str:
+def _kind_of(record: Record) -> str:
     """Return as what a record is counted."""
     return DELETED if record.text is None and record.kind in (ENTRY, STATEMENT, ARTICLE) else record.kind
 

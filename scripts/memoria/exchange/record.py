@@ -69,7 +69,7 @@ class Record:
         project, machine = (str(found.get(key, "")) for key in "pm")
         return cls(found["i"], found["k"], found["d"], tuple(map(str, over)), text, project, machine, line)
 
-    def written(self) -> Record:
+    def with_line(self) -> Record:
         """Return the record with its line."""
         pairs = ((key, getattr(self, name)) for name, key in _KEYS.items())
         line = json.dumps({key: value for key, value in pairs if value}, ensure_ascii=False, separators=(",", ":"))
@@ -150,7 +150,7 @@ def nameless(ident: str) -> str:
     return f"n-{sha256(ident)[:16]}"
 
 
-def packed(value: Mapping[str, Any]) -> str:
+def pack(value: Mapping[str, Any]) -> str:
     """Return values as a text that is the same for the same values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
@@ -160,14 +160,14 @@ def digest_in(dot: str) -> str:
     return dot[RANDOM:]
 
 
-def sealed(lines: Iterable[str], key: Key | None) -> tuple[str, bytes]:
+def seal(lines: Iterable[str], key: Key | None) -> tuple[str, bytes]:
     """Return the name and the content of a segment with these records."""
     body = "".join(f"{line}\n" for line in sorted(lines)).encode("utf-8", "replace")
     data = _SEALED + key.seal(zlib.compress(body)) if key else _PLAIN + sha256(body)[:16].encode() + b"\n" + body
     return sha256(data)[:16] + ENDING, data
 
 
-def opened(data: bytes, key: Key | None) -> list[Record]:
+def unseal(data: bytes, key: Key | None) -> list[Record]:
     """Return the records of a segment; none when it is not whole, or another key's, or open where a key is used."""
     head, _, body = data.partition(b"\n")
     if key:
@@ -248,10 +248,10 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     told = [(record, json.loads(str(record.text))) for record in live]
     reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
     (main, first), *others = reworded or told
-    whole = _summed(first, [json.loads(record.text) for record in known if record.text])
-    found = [(main, ident, packed(whole))]
+    whole = _sum_counts(first, [json.loads(record.text) for record in known if record.text])
+    found = [(main, ident, pack(whole))]
     for record, other in others:
-        text = packed(other | {"beside": f"{ident} {record.machine}".strip()})
+        text = pack(other | {"beside": f"{ident} {record.machine}".strip()})
         found.append((record, beside(ident, record.digest), text))
     return found
 
@@ -265,7 +265,7 @@ def _articles(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording
     whole |= {"created": min(one["created"] for one in told), "updated": max(one["updated"] for one in told)}
     if any("summary" not in one for one in told):
         whole.pop("summary", None)
-    return [(live[0], ident, packed(whole))]
+    return [(live[0], ident, pack(whole))]
 
 
 def _places(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
@@ -291,7 +291,7 @@ def _prose(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
     return told
 
 
-def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _sum_counts(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a statement with what each machine counted of it, in every project where one of them found it."""
     places = list(dict.fromkeys(place for one in all_ for place in (one.get("project", ""), *one.get("also", ()))))
     whole = dict(first)

@@ -29,7 +29,7 @@ from memoria.exchange.record import (
     Record,
     digest_of,
     nameless,
-    packed,
+    pack,
     wording,
     wordings,
 )
@@ -119,7 +119,7 @@ class Records(AbstractContextManager["Records"]):
         """
         if record.kind == FORGET:
             return self._forget(record, mine=mine)
-        if known := self.gone(record.whole):
+        if known := self.grave(record.whole):
             self.scrub([record.dot])
             self._forget(replace(known, over=record.over), mine=mine)  # other ids may hold what it replaced
             return False
@@ -128,14 +128,14 @@ class Records(AbstractContextManager["Records"]):
         unless = "NOT EXISTS (SELECT 1 FROM replaced WHERE dot IN (?1, ?6))"
         new = f"INSERT OR IGNORE INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE {unless}"
         is_new = self.db.execute(new, row).rowcount > 0
-        if not mine or len(self.known(record.id)) > 1 or self.beside(record.whole):  # else a scan found it in a file
+        if not mine or len(self.current(record.id)) > 1 or self.beside(record.whole):  # else a scan found it in a file
             self.be_due([record.id])
         return is_new
 
     def _replace(self, record: Record) -> None:
         """Let no record live any more that this one replaces."""
         run = self.db.execute
-        for dot in (*record.over, *map(made_of, record.over)):
+        for dot in (*record.over, *map(made_prefix, record.over)):
             if record.dot.startswith(dot):
                 continue
             if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
@@ -145,14 +145,14 @@ class Records(AbstractContextManager["Records"]):
 
     def _forget(self, record: Record, *, mine: bool) -> bool:
         """Forget an id. All that is said of that is one record, which replaces what any record that goes replaced."""
-        known = self.gone(record.id)
+        known = self.grave(record.id)
         said = [record, known] if known else [record]
         over = tuple(sorted({dot for each in (*said, *self.under(record.id)) for dot in each.over}))
         text = max(each.text or "" for each in said)
         dot = sha256("\n".join([record.id, text, *over]))[:RANDOM]
         if known and known.dot == dot:
             return False
-        record = replace(record, dot=dot, over=over, text=text or None).written()
+        record = replace(record, dot=dot, over=over, text=text or None).with_line()
         self._replace(record)
         self.scrub(over)
         self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", (dot, record.id, record.line, mine))
@@ -199,11 +199,11 @@ class Records(AbstractContextManager["Records"]):
         ``about``: its project and machine; and ``dot``, where several machines must come to the same record.
         """
         dot = (about.pop("dot", "") or self.random()) + wording(kind, text)
-        record = Record(ident, kind, dot, tuple(sorted(set(over))), text, **about).written()
+        record = Record(ident, kind, dot, tuple(sorted(set(over))), text, **about).with_line()
         self.add(record, mine=True)
         return record
 
-    def cleaned(self, record: Record, clean: Callable[[str], str]) -> bool:
+    def clean(self, record: Record, clean: Callable[[str], str]) -> bool:
         """Replace a record by one with what ``clean`` leaves of its text, if that is less; return whether it is.
 
         The record that replaces it is the same on all machines.
@@ -216,20 +216,20 @@ class Records(AbstractContextManager["Records"]):
             with suppress(ValueError, KeyError, TypeError):  # it has no former wordings, or is of a newer version
                 told = json.loads(text)
                 former = [words for words in told.pop("history") if clean(words) == words]
-                text = packed(told | ({"history": former} if former else {}))
+                text = pack(told | ({"history": former} if former else {}))
             left = clean(text)
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
-        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=made_of(record.dot),
+        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=made_prefix(record.dot),
                         project=record.project, machine=record.machine)  # fmt: skip
-        shown = self.shown(record.id)
+        shown = self.view(record.id)
         if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
             self.show(record.id, shown.file, shown.digest, (*shown.dots, made.dot))
         else:
             self.be_due([record.id])
         return True
 
-    def gone(self, ident: str) -> Record | None:
+    def grave(self, ident: str) -> Record | None:
         """Return the record by which an id, or the name of an article, was forgotten."""
         row = self.db.execute("SELECT line FROM gone WHERE id IN (?, ?)", (ident, nameless(ident))).fetchone()
         return Record.parse(row[0]) if row else None
@@ -263,15 +263,15 @@ class Records(AbstractContextManager["Records"]):
         query = "SELECT line FROM records WHERE id = ? GROUP BY id HAVING max(mine) = 0"
         return next((Record.parse(line).machine for (line,) in self.db.execute(query, (ident,))), "")
 
-    def known(self, ident: str) -> list[Record]:
+    def current(self, ident: str) -> list[Record]:
         """Return the records of an id that no known record replaces, in an order that is the same on all machines.
 
         Those whose wording stands there beside that of another id are among them.
         """
         whole, _, part = ident.partition("#")
         others = [record for first in self.firsts(ident) for record in self.wordings(first)[1:] if record.id == ident]
-        for first in self._boxed(whole) if part else ():
-            others += [replace(record, id=ident) for record in self.known(f"{first}#{part}")]
+        for first in self._boxed_entries(whole) if part else ():
+            others += [replace(record, id=ident) for record in self.current(f"{first}#{part}")]
         return sorted([*self.under(ident), *others], key=lambda record: record.dot)
 
     def under(self, ident: str) -> list[Record]:
@@ -281,7 +281,7 @@ class Records(AbstractContextManager["Records"]):
 
     def wordings(self, ident: str) -> list[Record]:
         """Return what stands of an id: under it first, then beside it."""
-        known = self.known(ident)
+        known = self.current(ident)
         return known if len(known) < 2 else wordings(ident, known)
 
     def standing(self, ident: str) -> Record | None:
@@ -295,7 +295,7 @@ class Records(AbstractContextManager["Records"]):
 
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another, also those that stand beside it."""
-        known = [record for each in (ident, *self.beside(ident)) for record in self.known(each)]
+        known = [record for each in (ident, *self.beside(ident)) for record in self.current(each)]
         former = {dot[RANDOM:] for record in known for dot in record.over}
         return digest in former - {record.digest for record in known}
 
@@ -328,12 +328,12 @@ class Records(AbstractContextManager["Records"]):
     def part(self, ident: str) -> bool:
         """Let a wording that stands beside another one be a record of its own, with boxes of its own; return if so."""
         found = self.standing(ident)
-        if not found or found.text is None or len(self.known(ident)) == len(self.under(ident)):
+        if not found or found.text is None or len(self.current(ident)) == len(self.under(ident)):
             return False
-        for box in filter(None, map(self.standing, self.parts(ident) if self._boxed(ident) else ())):
+        for box in filter(None, map(self.standing, self.parts(ident) if self._boxed_entries(ident) else ())):
             if not self.under(box.id):
                 self.put(box.id, box.kind, box.text, (), project=box.project, machine=box.machine)
-        self.add(replace(found, dot=made_of(found.dot) + found.digest, over=found.dots).written(), mine=True)
+        self.add(replace(found, dot=made_prefix(found.dot) + found.digest, over=found.dots).with_line(), mine=True)
         return True
 
     def over(self, ident: str, dots: tuple[str, ...]) -> tuple[str, ...]:
@@ -346,12 +346,12 @@ class Records(AbstractContextManager["Records"]):
         query = "SELECT {0} FROM {1} WHERE {0} > ?1 AND {0} < ?2"
         union = f"{query.format('id', 'records')} UNION {query.format('name', 'beside')} ORDER BY 1"
         found = {part for (part,) in self.db.execute(union, (f"{ident}#", f"{ident}$"))}  # "$" follows "#"
-        boxes = (part.partition("#")[2] for first in self._boxed(ident) for part in self.parts(first))
+        boxes = (part.partition("#")[2] for first in self._boxed_entries(ident) for part in self.parts(first))
         return sorted(found | {f"{ident}#{box}" for box in boxes})
 
-    def _boxed(self, ident: str) -> list[str]:
+    def _boxed_entries(self, ident: str) -> list[str]:
         """Return the entries whose boxes another wording has as well, until it is a record of its own."""
-        return self.firsts(ident) if ident.startswith("e-") and self.known(ident) and not self.under(ident) else []
+        return self.firsts(ident) if ident.startswith("e-") and self.current(ident) and not self.under(ident) else []
 
     def be_due(self, idents: Iterable[str]) -> None:
         """Record that these ids may stand otherwise in the files."""
@@ -372,12 +372,12 @@ class Records(AbstractContextManager["Records"]):
 
     # -- what the files held
 
-    def shown(self, ident: str) -> Shown | None:
+    def view(self, ident: str) -> Shown | None:
         """Return what a file held of an id when it was last looked at."""
         row = self.db.execute("SELECT * FROM shown WHERE id = ?", (ident,)).fetchone()
         return Shown(row[0], row[1], row[2], tuple(row[3].split())) if row else None
 
-    def shown_in(self, file: str) -> dict[str, Shown]:
+    def views(self, file: str) -> dict[str, Shown]:
         """Return what a file held when it was last looked at, by id."""
         rows = self.db.execute("SELECT * FROM shown WHERE file = ?", (file,))
         return {row[0]: Shown(row[0], row[1], row[2], tuple(row[3].split())) for row in rows}
@@ -386,31 +386,31 @@ class Records(AbstractContextManager["Records"]):
         """Record what a file holds of an id."""
         self.db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?)", (ident, file, digest, " ".join(dots)))
 
-    def wanted(self, ident: str) -> str:
+    def target(self, ident: str) -> str:
         """Return the digest of what the files are to hold of an id."""
         found = self.standing(ident)
         return GONE if found is None else digest_of(found.text) if found.kind == STATEMENT else found.digest
 
-    def held(self, piece: Piece) -> str:
+    def digest(self, piece: Piece) -> str:
         """Return the digest of what a file holds of an id: that of its record where memoria moved it."""
         if not piece.follows:
             return piece.full
-        shown, wanted = self.shown(piece.id), self.wanted(piece.id)
+        shown, wanted = self.view(piece.id), self.target(piece.id)
         return wanted if wanted != GONE else shown.digest if shown else piece.full
 
-    def seen(self, file: str) -> dict[str, str]:
+    def view_digests(self, file: str) -> dict[str, str]:
         """Return the digests of what a file held when it was last looked at, by id."""
-        return {ident: each.digest for ident, each in self.shown_in(file).items() if each.digest != GONE}
+        return {ident: each.digest for ident, each in self.views(file).items() if each.digest != GONE}
 
     def note(self, file: str, stamp: str, wholes: Collection[str], held: Mapping[str, str]) -> None:
         """Record what a file holds, in which these ids were written with their parts; ``stamp``: if nobody else did."""
-        for ident in {*self.shown_in(file), *held}:
+        for ident in {*self.views(file), *held}:
             if ident.partition("#")[0] in wholes:
-                if ident in held or not self.gone(ident.partition("#")[0]):
+                if ident in held or not self.grave(ident.partition("#")[0]):
                     self.show(ident, file, held.get(ident, GONE), self.dots(ident))
                 else:
                     self.unshow(ident)
-        if stamp and held == self.seen(file):
+        if stamp and held == self.view_digests(file):
             self.read(file, stamp)
 
     def read(self, file: str, stamp: str) -> None:
@@ -490,7 +490,7 @@ def heard_on(paths: Paths, entry: str) -> str:
         return records.writer(f"e-{entry}")
 
 
-def made_of(dot: str) -> str:
+def made_prefix(dot: str) -> str:
     """Return how the dot of what any machine makes of a record begins; who replaces the one replaces the other.
 
     That is a wording with an id of its own now, or what a forgetting left.

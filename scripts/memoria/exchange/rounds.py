@@ -46,7 +46,7 @@ from memoria.exchange import keys
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, Piece, Record, digest_in, nameless, packed
+from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, Piece, Record, digest_in, nameless, pack
 from memoria.exchange.records import HELD, TO_FORGET, Records, Shown
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.sources import Articles, Days, Source, folder_of
@@ -80,9 +80,9 @@ class Exchanged:
     @property
     def line(self) -> str:
         """What came and went, in one line."""
-        parts = [f"{told(counts)} from {name or 'another machine'}" for name, counts in sorted(self.came.items())
-                 if told(counts)]  # fmt: skip
-        parts += [f"{told(self.sent)} sent"] if told(self.sent) else []
+        parts = [f"{tell_counts(counts)} from {name or 'another machine'}" for name, counts in sorted(self.came.items())
+                 if tell_counts(counts)]  # fmt: skip
+        parts += [f"{tell_counts(self.sent)} sent"] if tell_counts(self.sent) else []
         parts += [f"{amount(self.stored, 'statement')} written to the memory server"] if self.stored else []
         parts += [f"{self.count} forgotten here"] if self.count else []
         parts += [f"{amount(self.lost, 'edit')} of it made here meanwhile"] if self.lost else []
@@ -129,7 +129,7 @@ class Round:
     def _meet(self, carrier: Carrier, stones: Tombstones, done: Exchanged) -> None:
         """Exchange with the other machines; CarrierError when that cannot be now, WrongKeyError with another key."""
         _tell_stones(self.records, stones)
-        key = keys.kept(self.home.paths)
+        key = keys.read_key(self.home.paths)
         meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about)
         meeting.hold()
         done.sent += meeting.sent
@@ -194,7 +194,7 @@ class Round:
                 continue  # it is as unknown as before
             texts[name] = text
             for piece in pieces:
-                shown = self.records.shown(piece.id)
+                shown = self.records.view(piece.id)
                 there = shown.file if shown and shown.digest != GONE else name
                 if there != name and known.get(there) == stamps.get(there, ""):
                     continue  # a second copy: the first stands where it stood
@@ -214,33 +214,33 @@ class Round:
 
     def _is_lost(self, name: str, text: str, found: Mapping[str, tuple[Piece, str]]) -> bool:
         """Return whether a log is empty or begun anew: it has no entry that it held, and no text or new ones."""
-        entries = {ident for ident in self.records.seen(name) if ident.startswith("e-")}
+        entries = {ident for ident in self.records.view_digests(name) if ident.startswith("e-")}
         if not entries or any(ident in found for ident in entries):
             return False
         return not text.strip() or name in (file for _, file in found.values())
 
     def _compare(self, piece: Piece, name: str) -> None:
         if piece.kind == FORGET:
-            if not self.records.gone(piece.id):
+            if not self.records.grave(piece.id):
                 self.records.put(piece.id, FORGET, piece.text, (), machine=label())
             return
         if self.hides(piece.project):
             return
-        digest, shown, live = self.records.held(piece), self.records.shown(piece.id), self.records.standing(piece.id)
+        digest, shown, live = self.records.digest(piece), self.records.view(piece.id), self.records.standing(piece.id)
         if shown and shown.digest == digest:
             if shown.file != name:
                 self.records.show(piece.id, name, digest, shown.dots)
             return
-        is_known = digest == self.records.wanted(piece.id)
-        is_old = (shown is None or _worded(piece) < _worded(live)) and self.records.is_former(piece.id, piece.digest)
-        if is_known or is_old or self.records.gone(piece.id):
+        is_known = digest == self.records.target(piece.id)
+        is_old = (shown is None or _stamp(piece) < _stamp(live)) and self.records.is_former(piece.id, piece.digest)
+        if is_known or is_old or self.records.grave(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([] if is_known else [piece.id])
             return
         text, said = piece.text, shown.dots if shown else ()
         if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
             # after a kill the statements' store does not know what was said before
-            text = packed({"worded": clock.now().isoformat(), **json.loads(text)})
+            text = pack({"worded": clock.now().isoformat(), **json.loads(text)})
             self.records.be_due([piece.id])
         over = self.records.over(piece.id, said)
         record = self.records.put(piece.id, piece.kind, text, over, project=piece.project, machine=label())
@@ -250,7 +250,7 @@ class Round:
         """Turn what a person deleted into records; hold what is missing in files about which a person is ``asked``."""
         missing = []
         for name, text in texts.items():
-            for ident, shown in self.records.shown_in(name).items():
+            for ident, shown in self.records.views(name).items():
                 whole = ident.partition("#")[0]  # a formatter may have made its line unreadable
                 is_garbled = f"^{whole}" in text and whole not in found
                 missing += [shown] if shown.digest != GONE and ident not in found and not is_garbled else []
@@ -280,37 +280,37 @@ class Round:
                     for number, file in enumerate(names := source.files(whole), 1):
                         plan.setdefault((number == len(names), file), []).append(whole)
                 for (_, file), idents in sorted(plan.items()):
-                    left |= set(idents) - self._written(source, file, idents) | source.waiting
+                    left |= set(idents) - self._write_file(source, file, idents) | source.waiting
         with self.records.transaction():
             self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] not in left)
         return sources[0].forgotten
 
-    def _written(self, source: Source, file: str, idents: Sequence[str]) -> set[str]:
+    def _write_file(self, source: Source, file: str, idents: Sequence[str]) -> set[str]:
         """Write these ids into a file, or out of it; return those that stand there now as in the records."""
         done: set[str] = set()
         text: str | None = None
 
-        def changed(before: str | None) -> str | None:
+        def change(before: str | None) -> str | None:
             nonlocal done, text
             held = self._pieces(source, file, before)
             parts = {part for whole in idents for part in (whole, *self.records.parts(whole))}
             parts |= {ident for ident in held if ident.partition("#")[0] in idents}
-            wanted, seen = {part: self.records.wanted(part) for part in sorted(parts)}, self.records.seen(file)
+            wanted, seen = {part: self.records.target(part) for part in sorted(parts)}, self.records.view_digests(file)
             taken = {part.partition("#")[0] for part, digest in wanted.items()
                      if held.get(part, GONE) not in (seen.get(part, GONE), digest)}  # fmt: skip
             done = set(idents) - taken
             wrong = [part for part, digest in wanted.items() if part.partition("#")[0] in done
-                     and (held.get(part, GONE) != digest or self.records.gone(part))]  # fmt: skip
+                     and (held.get(part, GONE) != digest or self.records.grave(part))]  # fmt: skip
             with self.records.transaction():
-                text = source.written(file, before, wrong) if wrong or before else before
+                text = source.compose(file, before, wrong) if wrong or before else before
                 for part in set(wrong) - held.keys():  # who edits what a kill leaves here replaces it
-                    shown = self.records.shown(part)
+                    shown = self.records.view(part)
                     if shown is None or shown.digest == GONE:
                         self.records.show(part, file, GONE, self.records.dots(part))
             return text
 
         try:
-            source.rewrite(file, changed)
+            source.rewrite(file, change)
             held = self._pieces(source, file, text)
         except (FileBusyError, SavedMeanwhileError, OSError, ValueError):
             return set()
@@ -322,7 +322,7 @@ class Round:
 
     def _pieces(self, source: Source, file: str, text: str | None) -> dict[str, str]:
         pieces = source.pieces(file, text) if text is not None else ()
-        return {piece.id: self.records.held(piece) for piece in pieces if piece.kind != FORGET}
+        return {piece.id: self.records.digest(piece) for piece in pieces if piece.kind != FORGET}
 
     def _sources(self, with_articles: bool) -> tuple[Days, *tuple[Articles, ...]]:
         """Return the files that are exchanged; articles only while no compile is at work."""
@@ -335,7 +335,7 @@ class Round:
         return {"label": label(), "met": met, "gone": count_gone(self.records), "version": __version__}
 
 
-def _worded(said: Piece | Record | None) -> str:
+def _stamp(said: Piece | Record | None) -> str:
     """Return since when a statement has its words, as it says itself; ``""`` for what is none."""
     told = json.loads(said.text) if said and said.text and said.kind == STATEMENT else {}
     return str(told.get("worded") or told.get("time", ""))
@@ -355,12 +355,12 @@ def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: C
         with records.transaction():
             for ident, text in gone.items():
                 records.forget_rows(ident, label())
-                if not records.gone(ident):
+                if not records.grave(ident):
                     for name in records.beside(ident):
                         records.part(name)
                     records.put(ident, FORGET, text or None, records.dots(ident), machine=label())
                 records.unshow(ident)
-            for shown in [each for file in files for each in records.shown_in(file).values()]:
+            for shown in [each for file in files for each in records.views(file).values()]:
                 records.miss(shown, label())
             for name in filter(names, records.names()):
                 records.put(nameless(name), FORGET, None, (), machine=label())
@@ -384,7 +384,7 @@ def _tell_stones(records: Records, stones: Tombstones) -> None:
     new = [stone for stone in stones.stones if f"x-{stone.digest}" not in known]
     with records.transaction():
         for stone in new:
-            text = packed(stone._asdict())
+            text = pack(stone._asdict())
             records.put(f"x-{stone.digest}", STONE, text, (), dot=stone.digest[:16])
     if new:
         _look_again(records, stones)
@@ -395,7 +395,7 @@ def _look_again(records: Records, stones: Tombstones) -> None:
     with records.transaction():
         records.release(records.segments())
         for (line,) in records.db.execute("SELECT line FROM records WHERE kind <> ?", (STONE,)).fetchall():
-            records.cleaned(Record.parse(line), stones.without)
+            records.clean(Record.parse(line), stones.without)
 
 
 def label() -> str:
@@ -408,7 +408,7 @@ def note_try(paths: Paths, now: datetime) -> None:
     files.replace(Path(paths.exchanged), f"{now.timestamp():.0f}", mode=PRIVATE)
 
 
-def told(counts: Counter[str]) -> str:
+def tell_counts(counts: Counter[str]) -> str:
     """Return in words how many entries, statements and deletions there are, or that something else changed."""
     names = ((ENTRY, "entry", "entries"), (STATEMENT, "statement", "statements"),
              (DELETED, "deletion", "deletions"))  # fmt: skip

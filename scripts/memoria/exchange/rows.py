@@ -67,11 +67,11 @@ class Told(NamedTuple):
         """Return whether a row tells what that of a statement would; another program's, whether the same words."""
         if not self.named:
             return words_of(self.fact.content) == words_of(fact.content)
-        other = to_told(to_memory(replace(fact, worded=None, beside="")))
+        other = read_told(to_memory(replace(fact, worded=None, beside="")))
         return other is not None and other.fact == replace(self.fact, worded=None, beside="")
 
 
-def to_told(memory: Memory) -> Told | None:
+def read_told(memory: Memory) -> Told | None:
     """Return what a row tells, also when another program wrote it; None when it holds no words."""
     content = plain(memory.content)
     told, free = _particulars(memory.tags)
@@ -178,7 +178,7 @@ class Rows:
         return None
 
     @cached_property
-    def _gone(self) -> set[str]:
+    def _gone_ids(self) -> set[str]:
         return self.keeper.store.deleted_ids().union(self.records.forgotten())
 
     @cached_property
@@ -202,7 +202,7 @@ class Rows:
     def _take(self, memory: Memory, row: Row | None) -> None:
         """Take in a row, unless it is as it was known."""
         mark = GONE if memory.deleted else memory.mark
-        told = None if row and row.mark == mark else to_told(memory)
+        told = None if row and row.mark == mark else read_told(memory)
         if told is None or self.hides(told.fact.project):
             return
         ident = row.id if row else told.named  # what another program says may stand here already
@@ -211,7 +211,7 @@ class Rows:
         had = bool(row and mine and row.had(mine))
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
         if self.clean(told.fact.content) != told.fact.content or (memory.sensitive and not mine):  # hidden words
-            if told.named in self._gone and not mine:  # the row is there again, and is deleted
+            if told.named in self._gone_ids and not mine:  # the row is there again, and is deleted
                 self._put(ident, STATEMENT, None, self._over(ident, told.was), told.fact)
                 self._keep(Row(self.home, memory.id, ident, told.named, memory.created, mark))
             return
@@ -223,7 +223,7 @@ class Rows:
         elif mine:
             is_news = leads and not memory.sensitive and not told.is_as(mine)
         else:
-            is_news = bool(told.named) or not (row or self.records.known(ident) or ident in self._gone)
+            is_news = bool(told.named) or not (row or self.records.current(ident) or ident in self._gone_ids)
         if is_news:
             if mine and had and not told.was:  # a program that names no wordings knew this one
                 told = told._replace(was=frozenset([digest_of(mine.content)]))
@@ -236,7 +236,7 @@ class Rows:
         fact, raw, part = told.fact, digest_of(memory.content), f"{ident}#{END}"
         live, own = self.records.standing(ident), digest_of(mine.content) if mine else GONE
         replaced, first = {raw, *told.was}, fact.beside.partition(" ")[0]
-        went_before = live is None and (ident in self._gone or self.records.is_former(first, raw))
+        went_before = live is None and (ident in self._gone_ids or self.records.is_former(first, raw))
         if memory.deleted or went_before:
             self._put(ident, STATEMENT, None, self._over(ident, {*replaced, digest_of(fact.content)}), fact)
             return
@@ -268,7 +268,7 @@ class Rows:
 
     def _over(self, ident: str, digests: Iterable[str]) -> set[str]:
         """Return the dots of the records of these wordings, with those that they replaced."""
-        wanted, known = set(digests), self.records.known(ident)
+        wanted, known = set(digests), self.records.current(ident)
         replaced = {dot for record in known if record.digest in wanted for dot in record.dots}
         return replaced | {_FORMER + each for each in wanted}
 
@@ -306,7 +306,7 @@ class Rows:
         if row.home != self.home:
             return row.had(fact)
         memory = self._listed.get(row.number)
-        told = to_told(memory) if memory else None
+        told = read_told(memory) if memory else None
         return bool(memory and told and (memory.sensitive or told.is_as(fact)))
 
     def _send_all(self) -> None:
@@ -345,9 +345,9 @@ class Rows:
 
     def _was(self, ident: str, fact: Fact) -> str:
         """Return what a row replaces: ends that were taken back, and wordings, the present one first."""
-        former = [digest_in(dot) for record in self.records.known(ident) for dot in record.over]
+        former = [digest_in(dot) for record in self.records.current(ident) for dot in record.over]
         end = self.records.standing(f"{ident}#{END}")
         resumed = sorted({digest_in(dot) for dot in end.over} - {GONE}) if end and end.text is None else []
         was = [digest_of(fact.content), *[GONE] * (GONE in former), *resumed, *map(digest_of, reversed(fact.wordings))]
-        stand = [each for each in dict.fromkeys([*was, *former]) if not self.records.known(beside(ident, each))]
+        stand = [each for each in dict.fromkeys([*was, *former]) if not self.records.current(beside(ident, each))]
         return ".".join(stand[:MOST_FORMER])

@@ -66,9 +66,9 @@ class Days:
 
     def files(self, whole: str) -> list[str]:
         """Return the files that an id stands in, then the one that it belongs to; none when nothing is to be done."""
-        shown = self.records.shown(whole)
+        shown = self.records.view(whole)
         stands = [shown.file] if shown and shown.digest != GONE else []
-        if gone := self.records.gone(whole):
+        if gone := self.records.grave(whole):
             if stands:
                 self.forgotten.append(whole)
             day = (gone.text or "").partition("\n")[0]
@@ -88,7 +88,7 @@ class Days:
         """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
         self.daily.rewrite(self._day(name), lambda text: change(text) or text)
 
-    def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
+    def compose(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
         """Return the text with what is ``wrong`` in it as it is in the records: entries with all in them first."""
         rows = Day(text or "")
         statements: dict[str, list[Fact]] = {}
@@ -99,7 +99,7 @@ class Days:
                 self._sort(rows, name, ident, live, statements)
             elif live and live.kind == ENTRY and live.text:
                 entries[ident] = live.text
-            elif gone := self.records.gone(ident):
+            elif gone := self.records.grave(ident):
                 turns = (gone.text or "").partition("\n")[2].split(".")
                 line = tombstone(ident.removeprefix("e-") if ident.startswith("e-") else "-", turns)
                 if line not in rows.rows:
@@ -163,7 +163,7 @@ class Articles:
         """Return the stamp of a file, ``""`` when it does not hold this text."""
         slug = name.removeprefix(self.folder)
         mark = self.wiki.stamp(slug)
-        return f"{mark[0]}-{mark[1]}" if mark and text is not None and self.wiki.read(slug) == _encoded(text) else ""
+        return f"{mark[0]}-{mark[1]}" if mark and text is not None and self.wiki.read(slug) == _encode(text) else ""
 
     def text(self, name: str) -> str:
         """Return a file's text; raise ValueError for one that holds what was not taken from a person yet."""
@@ -199,7 +199,7 @@ class Articles:
 
     def _is_strange(self, part: str) -> bool:
         """Return whether this version knows nothing of the kind."""
-        return any(record.kind not in self.kinds for record in self.records.known(part))
+        return any(record.kind not in self.kinds for record in self.records.current(part))
 
     def rewrite(self, name: str, change: Callable[[str | None], str | None]) -> None:
         """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
@@ -209,7 +209,7 @@ class Articles:
         if before is not None and slug not in self.slugs:
             raise ValueError("on a disk that does not tell capitals apart, the file is another article's")
         text = change(before.decode("utf-8", "surrogateescape") if before is not None else None)
-        after = _encoded(text) if text is not None else None
+        after = _encode(text) if text is not None else None
         if after != before:
             store, shown = self.keeper.store, lines.places(Page(slug, text), self.keeper.store) if text else []
             if before is None:  # a person may change it right after a kill
@@ -221,7 +221,7 @@ class Articles:
             failpoints.reach("exchange.placed")
             self.slugs.add(slug)
 
-    def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
+    def compose(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
         """Return the text with what is ``wrong`` in it as it is in the records; None for no article."""
         slug = name.removeprefix(self.folder)
         page, about = Page(slug, text) if text is not None else None, self.records.standing(slug)
@@ -231,7 +231,7 @@ class Articles:
                 page = new_page(slug, live.text)
             elif page is not None and not self._is_strange(part):
                 self._change(page, part.partition("#")[2], live)
-        is_deleted = any(record.text is None for record in self.records.known(slug)) or about is None
+        is_deleted = any(record.text is None for record in self.records.current(slug)) or about is None
         if page is None:
             return None
         if is_deleted and slug not in self.waiting and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces()):
@@ -239,7 +239,7 @@ class Articles:
                 self.records.put(slug, ARTICLE, None, self.records.dots(slug))
             return None
         known, page.keys = self.records.wordings, self.keeper.lines.daily.aliases()
-        page.forget_reasons(lambda it: bool(self.records.gone(it) or any(one.text is None for one in known(it)[:1])))
+        page.forget_reasons(lambda it: bool(self.records.grave(it) or any(one.text is None for one in known(it)[:1])))
         retell(page, self.keeper)
         if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
             page.summarise(lines.summary_of(page))
@@ -268,7 +268,7 @@ class Articles:
             page.place(part, text, None, self.keeper.store)
         elif fact := self.keeper.store.get(part):
             page.place(part, text, lines.claim_of(fact, self.keeper.store), self.keeper.store)
-        elif self.records.known(part):
+        elif self.records.current(part):
             self.waiting.add(page.slug)
 
     def tell(self, name: str, text: str | None, stamp: str, _: Iterable[str]) -> None:
@@ -277,12 +277,12 @@ class Articles:
         if text is None or not stamp:
             store.forget_article(slug)
             return
-        page = self.wiki.parse(slug, _encoded(text))
+        page = self.wiki.parse(slug, _encode(text))
         adopt(page, self.keeper)
         store.read_article(slug, stamp, lines.places(page, store))
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -74,7 +74,7 @@ def path_of(root: str, who: str) -> Path:
     return Path(root, FOLDER, _NO_LETTERS.sub("-", who.casefold()).strip("-") + ".md")
 
 
-def rendered(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Iterable[str] = ()) -> str:
+def render(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Iterable[str] = ()) -> str:
     """Return a person's file with these statements, each below a heading, and without those that are ``over`` (ids).
 
     What else stands in it stays as it is.
@@ -97,7 +97,7 @@ def rendered(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Ite
 # -- what others share
 
 
-def offered(place: Place, tree: str) -> list[Shared]:
+def read_offer(place: Place, tree: str) -> list[Shared]:
     """Return what a repository shares in the folder whose git object is ``tree``."""
     found: list[Shared] = []
     names = ask_git(place.git, "ls-tree", "-z", "--name-only", tree) or ""
@@ -123,7 +123,7 @@ def ask(home: Home, ledger: Ledger, cwd: str) -> None:
     place = project.place(cwd)
     if not place.git or not Path(place.root, FOLDER).is_dir() or place.git in (ledger.get(TEAM) or {}):
         return
-    if (tree := _tree(place)) and (count := len(offered(place, tree))):
+    if (tree := _tree(place)) and (count := len(read_offer(place, tree))):
         notices.tell(home.paths, TEAM, f"memoria: {Path(place.root).name} offers what its team shares, {count} in all. "
                      f"There, {invocation.command('share --accept')} takes it, `--decline` leaves it.")  # fmt: skip
 
@@ -148,7 +148,7 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> int:
         if not about["key"] or place.git != git or (tree := _tree(place)) == about["tree"]:
             continue
         redactor = Redactor(home.settings.redact_extra)
-        shares = offered(place, tree) if tree else []
+        shares = read_offer(place, tree) if tree else []
         facts = [each.as_fact(about["key"], redactor) for each in shares
                  if not ((own := keeper.store.get(each.source)) and own.session != TEAM)]  # fmt: skip
         wanted = {fact.id: fact for fact in facts}

@@ -105,7 +105,7 @@ def _tell_of_server(home: Home, records: Records) -> None:
 def carrier_of(home: Home, limit_s: float = carriers.NETWORK_S) -> Carrier | None:
     """Return what lies between this machine and the others."""
     address = home.settings.sync
-    return carriers.opened(address, Path(home.paths.exchange_clone), limit_s) if address else None
+    return carriers.open_carrier(address, Path(home.paths.exchange_clone), limit_s) if address else None
 
 
 def server_of(home: Home) -> Server | None:
