@@ -112,7 +112,7 @@ def _exchange(text: str) -> dict[str, object]:
 def _tombstones() -> Tombstones:
     stones = Tombstones(Paths("/nonexistent"))
     stones.salt = bytes(32).hex()
-    stones.stones = [stones._stone(words.folded(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")]
+    stones.stones = [stones._stone(words.fold(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")]
     return stones
 
 
@@ -141,7 +141,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "redact": REDACTOR.redact,
     "tombstones.holds": STONES.holds,
     "tombstones.without": STONES.without,
-    "words.folded": words.folded,
+    "words.folded": words.fold,
     "proof.holds": lambda text: proof.holds(text, ["quagga"]),
     "without_lines": lambda text: forget_plan.without_lines(text, "quagga"),
     "day": _day,
@@ -161,11 +161,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "Reference.of": Reference.of,
     "documents.of a day": lambda text: documents.of_file("daily/2026-11-20.md", text),
     "documents.of an article": lambda text: documents.article("knowledge/concepts/a.md", text),
-    "highlight": lambda text: highlight.highlighted(text, {"a"}),
+    "highlight": lambda text: highlight.highlight(text, {"a"}),
     "tokens.of": tokens.of,
     "tokens.of_query": tokens.of_query,
     "reader.sentence": sentence,
-    "cues.stated": cues.stated,
+    "cues.stated": cues.find_stated,
     "identifiers.in_prose": identifiers.in_prose,
     "identifiers.in_code": lambda text: identifiers.in_code([text]),
     "cues.sentences": cues.sentences,

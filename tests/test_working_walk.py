@@ -175,6 +175,6 @@ def test_a_prompt_that_the_client_was_killed_over_stands_in_a_daily_log_once(wor
         subprocess.run(words, env=person.env, check=True, timeout=120, capture_output=True)
     text = "".join(path.read_text(encoding="utf-8") for path in Path(person.paths.daily).glob("*.md"))
     archive = Archive.of(Paths(person.paths.home))
-    kept = [each for each in archive.listed() if f"^e-{each.entry}\n" in text]
+    kept = [each for each in archive.list_kept() if f"^e-{each.entry}\n" in text]
     said = [turn.text for each in kept for turn in archive.read(each) if turn.role == "user"]
     assert sorted(said) == sorted([first, GOAL, later])

@@ -499,7 +499,7 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     assert tombstone("01aa", keys) in text.splitlines()
     stones = Tombstones(home.paths)
     stones.add("I am")  # as short as may be, and found up to the end of a text
-    assert (stones.found("so I am"), stones.found("so I a"), stones.without("so I\nam")) == ("i am", None, "")
+    assert (stones.find("so I am"), stones.find("so I a"), stones.without("so I\nam")) == ("i am", None, "")
     stones.add("acme")
     for kept in ('{"content": "Tabs.", "project": "acme-1a2b3c"}', "<!-- memoria entry=a1 project=acme-1a2b3c -->"):
         assert stones.without(kept) == kept

@@ -149,7 +149,7 @@ def test_the_text_said_in_another_session_is_not_kept_and_the_rest_is(home: Home
     Spool(home.paths.spool).add(header, data)
     other.looks()
     assert holding(home) == []
-    kept = [archived.entry for archived in Archive.of(home.paths).listed()]
+    kept = [archived.entry for archived in Archive.of(home.paths).list_kept()]
     texts = [turn.text for ident in kept for turn in Archive.of(home.paths).turns(ident) or []]
     assert "We use pnpm here." in texts
 

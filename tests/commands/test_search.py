@@ -84,10 +84,10 @@ def test_a_search_waits_for_no_rebuild(
 
 
 def test_a_long_passage_is_shown_around_its_word() -> None:
-    shown = highlight.highlighted("filler " * 400 + "the zebra runs " + "filler " * 400, {"zebra"})
+    shown = highlight.highlight("filler " * 400 + "the zebra runs " + "filler " * 400, {"zebra"})
     assert "**zebra**" in shown
     assert len(shown) < highlight.SNIPPET_CHARS + 40
-    assert highlight.highlighted("x" * 5000, set()).endswith("…")
+    assert highlight.highlight("x" * 5000, set()).endswith("…")
 
 
 def test_what_an_article_says_under_history_is_not_found(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

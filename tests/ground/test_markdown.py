@@ -10,7 +10,7 @@ import pytest
 
 from as_before import digest, same
 from memoria.ground import markdown
-from memoria.search.words import folded
+from memoria.search.words import fold
 from places import TESTS
 
 
@@ -62,7 +62,7 @@ def test_no_mixture_of_signs_stays_active_and_a_second_call_changes_nothing() ->
         said = "".join(dice.choices(PIECES, k=dice.randint(1, 14)))
         written = markdown.line(said)
         assert markdown.line(written) == written, said
-        assert "](" in said or "<%" in said or folded(said) in folded(written), (said, "and is found to be forgotten")
+        assert "](" in said or "<%" in said or fold(said) in fold(written), (said, "and is found to be forgotten")
         for short in (written, markdown.cut(written, dice.randint(0, 30))):
             made.append(short)
             rest, codes = _outside_code(short)

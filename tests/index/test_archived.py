@@ -79,7 +79,7 @@ def test_a_conversation_that_left_the_archive_shows_no_words_and_is_found_no_mor
 def test_what_no_longer_holds_is_left_out_of_the_words_and_of_the_texts(texts: list[str], gone: list[str]) -> None:
     said = [turn(number, text, "Bash: ls") for number, text in enumerate(texts)]
     past = [Past(text, "", quote=text) for text in gone]
-    shown = "\n".join(passage.text for passage in documents.passages(said, documents.hidden(said, past)))
+    shown = "\n".join(passage.text for passage in documents.passages(said, documents.hidden_sentences(said, past)))
     for text in texts:
         for sentence in cues.sentences(text):
             assert (sentence in shown) is not any(each.is_spoken_in(sentence) for each in past)

@@ -15,7 +15,7 @@ from memoria.amending import forget_plan, removal
 from memoria.commands import learned
 from memoria.daily.entry import Learned
 from memoria.index import sources
-from memoria.index.ended import NOTHING, UNCITED, Ended, Past, current, titled
+from memoria.index.ended import NOTHING, UNCITED, Ended, Past, current, mark_title
 from memoria.index.index import Index
 from memoria.pages import refresh
 from memoria.statements import lines
@@ -147,9 +147,9 @@ HETZNER, AWS = "Production is hosted at Hetzner, because the data must stay.", "
 
 def test_a_title_that_names_what_no_longer_holds_says_so() -> None:
     past, title = [Past(HETZNER, f"2026-11-{day}", AWS) for day in (17, 18)], "Move production to Hetzner"
-    assert titled(title, [Past(HETZNER, "", AWS)]) == f"{title} (no longer holds)"
-    assert titled(title, past) == f"{title} (until 2026-11-18)"
-    assert titled("Host production", past) == "Host production"
+    assert mark_title(title, [Past(HETZNER, "", AWS)]) == f"{title} (no longer holds)"
+    assert mark_title(title, past) == f"{title} (until 2026-11-18)"
+    assert mark_title("Host production", past) == "Host production"
     learned = (Learned("fact", HETZNER, "l-gone", ended=True), Learned("fact", DRIFT, "l-holds"))
     ended = entry("a1", title=title, context=f"{HETZNER} {DRIFT}", decisions=(HETZNER, DRIFT), lessons=(DRIFT,))
     ended = replace(ended, learned=learned, key_exchanges=(HETZNER,))

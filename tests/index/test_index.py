@@ -192,7 +192,7 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
         view = Visibility(Settings.load({"MEMORIA_EXCLUDE": "/secret"}), paths)
         assert not list(index.finder.holding(["yak"], view=view, kinds=("article",), most=2)), "of a hidden project"
         told = index.finder.holding(["port", "yak"], view=view, kinds=("article",), most=2)
-        assert [(each.text, index.finder.made_again(each.hit.key)) for each in told] == [
+        assert [(each.text, index.finder.is_repeated(each.hit.key)) for each in told] == [
             ("One port.", False), ("it listens on 9090", True),
         ]  # fmt: skip
 

@@ -59,7 +59,7 @@ def test_documents_are_scored_as_they_were_before() -> None:
         packed = [draw.choice((4, 9, 40, 900)) | draw.choice((0, layout.OWN_BIT)) for _ in range(draw.randint(1, 9))]
         places = [draw.sample(range(len(packed)), draw.randint(1, len(packed))) for _ in range(draw.randint(1, 4))]
         held = [(9 * draw.random(), {place: draw.choice((1, 2, 4)) for place in each}) for each in places]
-        score, passages = ranking.scored(held, packed)
+        score, passages = ranking.rate(held, packed)
         told = " ".join(f"{place}: {passages[place]:.6f}" for place in sorted(passages))
         rows.append(f"{score:.6f} {ranking._likelihood(held):.6f} {told}")
     same("read/scored.txt", rows)

@@ -97,4 +97,4 @@ def test_a_called_name_in_code_keeps_its_arguments() -> None:
 
 @pytest.mark.parametrize("said", [*TOLD["unstated"], "never " + "x " * 800])
 def test_requests_questions_and_what_is_quoted_hold_no_cue(said: str) -> None:
-    assert cues.stated(said) == []
+    assert cues.find_stated(said) == []

@@ -58,7 +58,7 @@ def test_later_turns_of_an_entry_join_the_earlier_ones(tmp_path: Path) -> None:
 
 
 def size(kept: Archive) -> int:
-    return sum(each.stamp[1] for each in kept.listed())
+    return sum(each.stamp[1] for each in kept.list_kept())
 
 
 def test_the_oldest_go_first_and_the_newest_stays(tmp_path: Path) -> None:

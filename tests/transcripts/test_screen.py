@@ -72,7 +72,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 def stored(home: Home) -> str:
     """All that the home holds, archives unpacked."""
     files = (path for path in Path(home.paths.home).rglob("*") if path.is_file() and path.suffix != ".gz")
-    turns = [str(Archive.of(home.paths).read(each)) for each in Archive.of(home.paths).listed()]
+    turns = [str(Archive.of(home.paths).read(each)) for each in Archive.of(home.paths).list_kept()]
     return "\n".join([*(path.read_bytes().decode("utf-8", "replace") for path in files), *turns])
 
 
@@ -97,7 +97,7 @@ def test_each_line_counts_by_its_own_folder_in_any_order(home: Home, session: Se
     session.hook(home, "SessionEnd", folder)
     looks(home)
     assert "quagga" not in stored(home)
-    kept = [turn.text for each in Archive.of(home.paths).listed() for turn in Archive.of(home.paths).read(each)]
+    kept = [turn.text for each in Archive.of(home.paths).list_kept() for turn in Archive.of(home.paths).read(each)]
     assert sorted(kept) == sorted(
         f"pelican {role} {number}"
         for number, name in enumerate(order.split()) if name == "shop" for role in ("question", "answer")
@@ -126,11 +126,11 @@ def test_an_archive_whose_entry_was_never_written_is_forgotten_with_its_turns(ho
     session.hook(home, "SessionEnd", session.shop)
     looks(home)
     archive = Archive.of(home.paths, 1)
-    (kept,) = archive.listed()
+    (kept,) = archive.list_kept()
     archive.keep("0dead", DAY, archive.read(kept))
     archive.keep("0alone", DAY, [Turn("unrecorded", "user", "Kept nowhere else.")])
     assert run(forget, home, f"e-{kept.entry}", "--yes") == 0
-    assert [each.entry for each in archive.listed()] == ["0alone"]
+    assert [each.entry for each in archive.list_kept()] == ["0alone"]
 
 
 def test_what_is_kept_of_a_forgotten_text_is_another_in_every_home(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_another_machine_or_an_earlier_version_forgot_is_known_here(tmp_pat
     here = Tombstones(Paths(str(tmp_path)))
     here.path.parent.mkdir(parents=True)
     here.take(Tombstone(12, "7fbbb82e0632b75c1d15d7c5564cd1a6", 3353, "00" * 16))
-    assert (here.found("Two quagga\nHERDS."), here.holds("quagga herd")) == ("quagga herds", False)
+    assert (here.find("Two quagga\nHERDS."), here.holds("quagga herd")) == ("quagga herds", False)
     assert all(map(here.line_holds, (b'{"content": [{"text": "Two quagga herds."}]}', b'{"text": "Two quagga herds')))
     assert here.without("one\ntwo quagga herds\nthree\n") == "one\nthree\n"
     assert (here.salt, here.path.stat().st_mode & 0o777) == ("00" * 16, 0o600), "one salt, where machines meet first"

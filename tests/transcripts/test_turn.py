@@ -319,7 +319,7 @@ def test_what_follows_a_night_or_fits_no_more_is_a_stretch_of_its_own(times: lis
     moments = [datetime.fromisoformat(f"2026-11-{time}:00+00:00") if time else None for time in times]
     turns = [Turn(str(number), "user", "Go on.", time=moment) for number, moment in enumerate(moments)]
     found = list(stretches(turns, limit, Zone("UTC")))
-    assert [len(found), *(part.keys for part in found if part.continued)] == [count], "and no turn is in pieces"
+    assert [len(found), *(part.keys for part in found if part.is_continued)] == [count], "and no turn is in pieces"
 
 
 def test_a_stretch_says_nothing_when_one_tool_was_used_and_not_a_word_said() -> None:

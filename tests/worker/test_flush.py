@@ -601,7 +601,7 @@ def test_a_secret_that_the_model_names_is_kept_nowhere(bench: Bench) -> None:
         "The door: [redacted:seen]", ["The door opens with [redacted:seen]."]
     )  # fmt: skip
     archive = Archive.of(bench.home.paths)
-    (archived,) = archive.listed()
+    (archived,) = archive.list_kept()
     assert archive.read(archived)[0].text == (
         "the door opens with [redacted:seen], [redacted:seen]; [redacted:seen]; room 47110, and otters swim"
     )

@@ -88,7 +88,7 @@ def test_a_correction_is_learned_before_the_session_ends_and_not_again_at_its_en
         session.settle()
         assert session.end() == 0
     assert session.failed_hooks == []
-    assert not cues.stated(UNFLAGGED), "or a worker may take it before the session's end is spooled"
+    assert not cues.find_stated(UNFLAGGED), "or a worker may take it before the session's end is spooled"
     wait_until(lambda: OTHER in person.written(), "the session's end was summed up", 60)
     wait_until(lambda: not Spool(person.paths.spool).jobs(), "nothing waits", 60)
     assert [CORRECTION in text for text in person.summed_up] == [True, False]

@@ -29,7 +29,7 @@ from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
 from memoria.ground.said import row_words, words
-from memoria.search.words import folded, holds
+from memoria.search.words import fold, holds
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts import clients
@@ -106,7 +106,7 @@ class Plan:
 
     def held(self, text: str) -> bool:
         """Return whether ``text``, which may be JSON, contains the text to forget."""
-        return bool(self.needle) and proof.holds(text, [folded(self.needle)])
+        return bool(self.needle) and proof.holds(text, [fold(self.needle)])
 
     def names(self, slug: str) -> bool:
         """Return whether an article's name holds the text to forget."""
@@ -206,8 +206,8 @@ class _Planner:
         """Return whether a text, long enough to be forgotten as one, was said, summarised or learned."""
         with Keeper.at(self.home) as keeper:
             said = Plan("entry", "", self.entries, facts=keeper.store.facts(live=False)).needles
-        turns = (text for archived in self.archive.listed() for _, text in self._turns(archived.entry))
-        return len(folded(text)) >= MIN_TEXT and any(holds(each, text) for part in (said, turns) for each in part)
+        turns = (text for archived in self.archive.list_kept() for _, text in self._turns(archived.entry))
+        return len(fold(text)) >= MIN_TEXT and any(holds(each, text) for part in (said, turns) for each in part)
 
     def _project(self, target: str) -> str:
         """Return the key of the project that is meant; ExpectedError when none is, or when several are."""
@@ -257,7 +257,7 @@ class _Planner:
         return [(turn.key, turn.words) for turn in turns]
 
     def _text(self, plan: Plan) -> None:
-        if len(folded(plan.needle)) < MIN_TEXT:
+        if len(fold(plan.needle)) < MIN_TEXT:
             raise ExpectedError(f"A text to forget must have at least {MIN_TEXT} characters.")
         for day in self.daily.days():
             before, after = self.daily.text(day), without_lines(self.daily.text(day), plan.needle)
@@ -269,7 +269,7 @@ class _Planner:
                 plan.entries += [entry for entry in self.entries if entry.id in whole]
                 said = {entry.source for entry in DayText(before).entries(day) if not _is_bare(entry)}
                 plan.bare |= {entry.source for entry in bare} & said
-        for archived in self.archive.listed():
+        for archived in self.archive.list_kept():
             count = sum(holds(text, plan.needle) for _, text in self._turns(archived.entry))
             if count:
                 plan.archives[archived.entry] = count
@@ -279,21 +279,21 @@ class _Planner:
         gone = {*plan.keys, *(key for keys in plan.jobs.values() for key in keys)}
         gone |= {key for entry in plan.entries for key in entry.turns}
         known = {entry.id for entry in self.entries}
-        for archived in self.archive.listed() if gone and not plan.needle else ():
+        for archived in self.archive.list_kept() if gone and not plan.needle else ():
             turns = self._turns(archived.entry)
             if archived.entry not in known and any(key in gone for key, _ in turns):
                 plan.archives[archived.entry] = len(turns)
 
     def _facts(self, plan: Plan) -> None:
         sessions = {entry.session for entry in plan.entries}
-        spoken = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
+        spoken = {entry.id: fold("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
         stands = {fact.id for entry in plan.entries for fact in entry.learned}
         with Keeper.at(self.home) as keeper:
             stored = keeper.store.facts(live=False)
             known = {fact.id: fact for fact in stored}
             for fact in (*stored, *(fact for fact in keeper.waiting() if fact.id not in known)):
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
-                    folded(fact.quote) in text for text in spoken.values())  # fmt: skip
+                    fold(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
                 held = plan.held(words(json.dumps(replace(fact, history=()).to_dict())))
                 if fact.id in stands or quoted or named or held:

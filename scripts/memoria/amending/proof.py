@@ -20,7 +20,7 @@ from pathlib import Path
 from memoria.base import project, sqlite
 from memoria.exchange import team
 from memoria.ground.home import Home
-from memoria.search.words import folded
+from memoria.search.words import fold
 from memoria.transcripts import client_files, clients
 from memoria.working.shared_store import open_store
 
@@ -55,7 +55,7 @@ class Proof:
 async def search(home: Home, texts: Sequence[str]) -> Proof:
     """Search for ``texts`` in the home, in the state folder, in working memory and in Claude Code's own files."""
     proof = Proof()
-    wanted = [plain for text in texts if (plain := folded(text))]
+    wanted = [plain for text in texts if (plain := fold(text))]
     for path in _files(home):
         try:
             data = path.read_bytes()
@@ -82,7 +82,7 @@ def texts(home: Home) -> Iterator[str]:
 
 def holds(text: str, wanted: Sequence[str]) -> bool:
     """Return whether ``text`` contains one of ``wanted``, which are folded, in any form."""
-    forms = set(map(folded, {*_forms(text)}))
+    forms = set(map(fold, {*_forms(text)}))
     return any(plain in form for form in forms for plain in wanted)
 
 

@@ -35,7 +35,7 @@ from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import page, refresh
-from memoria.search.words import folded, holds
+from memoria.search.words import fold, holds
 from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
@@ -75,7 +75,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     sweep(home)
     with closing(Ledger(paths)) as ledger:
         DailyLog(paths).refresh(ledger)
-        wanted = [folded(text) for text in plan.needles]
+        wanted = [fold(text) for text in plan.needles]
         ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
         _caches(home, ledger)
@@ -184,7 +184,7 @@ async def _working(home: Home, plan: Plan) -> None:
 
 def _archive(home: Home, plan: Plan) -> None:
     archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
-    days = {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
+    days = {archived.entry: date.fromisoformat(archived.day) for archived in archive.list_kept()}
     for ident in {*plan.archives, *plan.ids}:
         turns = [] if ident in plan.ids or not plan.needle else archive.turns(ident) or []
         rest = [turn for turn in turns if not holds(turn.words, plan.needle)]
@@ -251,7 +251,7 @@ def _logs(home: Home, plan: Plan) -> None:
 
     Files that were set aside because they could not be read are deleted when they contain one.
     """
-    wanted = [folded(text) for text in plan.needles]
+    wanted = [fold(text) for text in plan.needles]
     for path in [*Path(home.paths.log).glob("*"), Path(home.paths.notice), Path(home.paths.notices_given)]:
         if path.is_file():
             rows = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")

@@ -60,13 +60,13 @@ class Changes:
         One of a session that may still be going on is not, nor is one from before memoria was installed.
         """
         stamp, fates = self._checked.get(str(found.path), ("", {}))
-        old = found.changed < self.installed and not self._was_seen(found.session)
+        old = found.changed_s < self.installed and not self._was_seen(found.session)
         news = stamp != found.stamp or MISSING in fates
         return news and not old and not self.is_open(found)
 
     def is_open(self, found: Found) -> bool:
         """Return whether the session may still be going on; a time in the future (clock set back) says nothing."""
-        return 0 <= self.now - found.changed < OPEN_S and clients.is_at_home(found)
+        return 0 <= self.now - found.changed_s < OPEN_S and clients.is_at_home(found)
 
     @property
     def installed(self) -> float:

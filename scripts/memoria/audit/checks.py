@@ -116,7 +116,7 @@ def check_firing(home: Home) -> Findings:
         return
     errors = [row for row in rows if " ERROR " in row or "NO WORKER" in row]
     last = clock.parse(rows[-1].split(" ", 1)[0])
-    newest = max((found.changed for found in client_files.transcripts(client_files.folder(os.environ))), default=0.0)
+    newest = max((found.changed_s for found in client_files.transcripts(client_files.folder(os.environ))), default=0.0)
     if errors:
         yield Finding("firing", NOTE, f"a hook failed: {errors[-1]}", f"the rest of it stands in {home.paths.hook_log}")
     if last and newest - last.timestamp() > 3_600:

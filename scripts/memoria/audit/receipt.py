@@ -196,7 +196,7 @@ class Receipt(Changes):
                 "start": 0,
                 "copied_from": found.size,
                 "end": found.size,
-                "cwd": "" if self._screen.excluded(account.cwd) else account.cwd,
+                "cwd": "" if self._screen.exclusion(account.cwd) else account.cwd,
                 "agent": found.agent,
             },
             b"",
@@ -204,8 +204,8 @@ class Receipt(Changes):
 
     def left_alone(self, found: Found, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""
-        reason = self._screen.excluded(head.cwd)
-        if reason and not all(map(self._screen.excluded, client_files.cwds(found.path))):
+        reason = self._screen.exclusion(head.cwd)
+        if reason and not all(map(self._screen.exclusion, client_files.cwds(found.path))):
             reason = ""
         quiet = cursor.paused(self.home.paths.cursors, safe_name(head.session))
         if not reason and quiet is not None and not quiet.spans:  # off for the session as a whole, as far as is known
@@ -276,7 +276,7 @@ class Receipt(Changes):
         if not self._was_seen(head.session):
             if found.agent != clients.CLAUDE.name:
                 return UNHOOKED
-            if found.changed < self.installed:
+            if found.changed_s < self.installed:
                 return BEFORE
         return MISSING
 

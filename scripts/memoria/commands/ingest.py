@@ -86,7 +86,7 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
     wanted = projects.meant(name, {owner for _, _, owner in heads}, home) if name else ""
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found, head, owner in heads:
-        if found.changed < since or wanted not in ("", owner):
+        if found.changed_s < since or wanted not in ("", owner):
             continue
         plan.bytes += found.size
         try:

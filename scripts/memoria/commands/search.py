@@ -19,7 +19,7 @@ from memoria.ground import locks, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.index.highlight import highlighted
+from memoria.index.highlight import highlight
 from memoria.index.index import Index
 from memoria.search import layout, tokens
 from memoria.search.hit import Hit
@@ -95,6 +95,6 @@ def _lines(hits: list[Hit], query: str) -> Iterator[str]:
     wanted = set(tokens.of_query(query))
     for number, hit in enumerate(hits, 1):
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
-        passages = "".join(f"\n   {highlighted(passage, wanted)}" for passage in hit.passages)
+        passages = "".join(f"\n   {highlight(passage, wanted)}" for passage in hit.passages)
         also = f"\n   also: {', '.join(hit.also)}" if hit.also else ""
         yield f"{number}. {hit.key}  ({hit.score:.2f})\n   {about}{passages}{also}"

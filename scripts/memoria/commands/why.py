@@ -10,7 +10,7 @@ from memoria.base.visibility import Visibility
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.index.highlight import highlighted
+from memoria.index.highlight import highlight
 from memoria.mcp.origin import Tracer, lines
 from memoria.search import tokens
 
@@ -34,6 +34,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
             f"No article or claim matches {asked!r}; {invocation.command('search')} may find something."
         )
     for claimed, traces in traced:
-        quoted = partial(highlighted, wanted=set(tokens.of_query(claimed.words)))
+        quoted = partial(highlight, wanted=set(tokens.of_query(claimed.words)))
         print("\n".join(lines(home, claimed, traces, printable.line, quoted)))
     return 0

@@ -1,6 +1,6 @@
 """Team: statements that the people of a repository share with one another, as plain markdown that they review.
 
-``rendered`` gives the file of one person in ``.claude/memory``; that person commits it, so review, rights and history
+``render`` gives the file of one person in ``.claude/memory``; that person commits it, so review, rights and history
 are those of the repository. Of it only what is merged is read, and only after the user's yes for this repository: as
 statements "from the team", which are no rules of the user's and go when the repository takes them out.
 """

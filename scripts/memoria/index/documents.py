@@ -22,7 +22,7 @@ from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import ArchiveError
-from memoria.index.ended import NOTHING, Ended, Past, current, titled
+from memoria.index.ended import NOTHING, Ended, Past, current, mark_title
 from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
@@ -160,7 +160,7 @@ def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> I
         project = "" if owner == GLOBAL else owner
         if part.entry:
             past = ended.of_entry(part.entry, outdated)
-            title = titled(title, past)
+            title = mark_title(title, past)
             passages = tuple(_current(passages, past))
         if passages or (anchor and not part.is_learned):
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
@@ -254,7 +254,7 @@ def _day(text: str) -> str:
     return found[0] if found else ""
 
 
-def hidden(turns: Sequence[Turn], past: Collection[Past]) -> str:
+def hidden_sentences(turns: Sequence[Turn], past: Collection[Past]) -> str:
     """Return which sentences say what no longer holds, or what it was learned from: of each turn, by their numbers."""
     found = {}
     for number, turn in enumerate(turns) if past else ():

@@ -55,11 +55,11 @@ class Past:
     def is_said_by(self, sentence: str) -> bool:
         """Return whether a sentence says this, and not what holds instead."""
         own, words = _words(self.content), _words(sentence)
-        if not comparison.same(own, words) and not comparison.repeated_in(own, words, self.least):
+        if not comparison.same(own, words) and not comparison.repeats(own, words, self.least):
             return False
         now = _words(self.instead)
-        over, new = own.signed - now.signed, now.signed - own.signed
-        return len(over & words.signed) >= TOLD * len(over) if over else not new & words.signed
+        over, new = own.signed_stems - now.signed_stems, now.signed_stems - own.signed_stems
+        return len(over & words.signed_stems) >= TOLD * len(over) if over else not new & words.signed_stems
 
     def is_named_in(self, text: str) -> bool:
         """Return whether a short text, such as a title, is about this and names what holds no longer.
@@ -165,7 +165,7 @@ class Ended:
 
         return replace(
             entry,
-            title=titled(entry.title, past),
+            title=mark_title(entry.title, past),
             context=current(entry.context, past),
             key_exchanges=rows(entry.key_exchanges),
             decisions=rows(entry.decisions),
@@ -176,7 +176,7 @@ class Ended:
 NOTHING = Ended()
 
 
-def titled(title: str, past: Iterable[Past]) -> str:
+def mark_title(title: str, past: Iterable[Past]) -> str:
     """Return a title; when it names what no longer holds, with the day on which that ended."""
     days = [each.day for each in past if each.is_named_in(title)]
     if not days:
@@ -188,32 +188,32 @@ def of(paths: Paths) -> Ended:
     """Return what no longer holds by the store of statements."""
 
     @cache
-    def known() -> dict[str, Fact]:
-        return {fact.id: fact for fact in _opened(paths, lambda store: store.facts(live=False))}
+    def known_facts() -> dict[str, Fact]:
+        return {fact.id: fact for fact in _read_store(paths, lambda store: store.facts(live=False))}
 
     @cache
-    def deleted() -> dict[str, list[Past]]:
+    def deleted_pasts() -> dict[str, list[Past]]:
         found: defaultdict[str, list[Past]] = defaultdict(list)
-        for fact in _opened(paths, Store.deleted_facts):
+        for fact in _read_store(paths, Store.deleted_facts):
             found[fact.session].append(Past(fact.content, "", quote=fact.quote))
         return found
 
     @cache
     def again() -> list[tuple[str, str, Fact]]:
         later = timedelta(days=1)  # it may be the next day already where the user is
-        facts = _opened(paths, Store.repeated_endings)
+        facts = _read_store(paths, Store.repeated_endings)
         return [(fact.time.date().isoformat(), ((fact.last or fact.time) + later).date().isoformat(), fact)
                 for fact in facts]  # fmt: skip
 
     return Ended(
-        lambda ident: known().get(ident),
-        lambda session: deleted().get(session, ()) if session else (),
+        lambda ident: known_facts().get(ident),
+        lambda session: deleted_pasts().get(session, ()) if session else (),
         lambda day: [fact for first, last, fact in again() if first <= day <= last],
-        cache(lambda fact: bool(_opened(paths, lambda store: store.copies(fact)))),  # 16 ms among 5,000
+        cache(lambda fact: bool(_read_store(paths, lambda store: store.copies(fact)))),  # 16 ms among 5,000
     )
 
 
-def _opened(paths: Paths, read: Callable[[Store], list[Fact]]) -> list[Fact]:
+def _read_store(paths: Paths, read: Callable[[Store], list[Fact]]) -> list[Fact]:
     """Return facts of the store; log a warning and return nothing when there is no store or it fails."""
     if not Path(paths.facts).exists():
         return []

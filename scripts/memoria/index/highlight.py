@@ -11,7 +11,7 @@ SNIPPET_CHARS = 300
 BEFORE_WORDS = 12  # shown before the first word that was found
 
 
-def highlighted(text: str, wanted: Collection[str]) -> str:
+def highlight(text: str, wanted: Collection[str]) -> str:
     """Return at most SNIPPET_CHARS around the first found word, on one line, with found words between asterisks.
 
     Control characters are left out: what was remembered must not control the terminal.

@@ -127,7 +127,7 @@ class Index(AbstractContextManager["Index"]):
                 self._db.execute("UPDATE sources SET mtime_ns = -1")
                 self._db.execute("INSERT OR REPLACE INTO facts VALUES ('aliases', ?)", (digest,))
 
-        self._guarded(work)
+        self._guard(work)
 
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add or update documents; unchanged ones cost one query. Return how many were written."""
@@ -159,7 +159,7 @@ class Index(AbstractContextManager["Index"]):
                     self._empty()
                 return self._sync(Path(home), more, ended, tops, until)
 
-        return self._guarded(work)
+        return self._guard(work)
 
     def search(
         self,
@@ -176,7 +176,7 @@ class Index(AbstractContextManager["Index"]):
         """
         try:
             if known := Reference.of(query):
-                named = self.finder.named(known.anchor, f"archive/{known.id}", view)
+                named = self.finder.find_named(known.anchor, f"archive/{known.id}", view)
                 if named := [hit for hit in named if not kinds or hit.kind in kinds]:
                     return named[:limit]
             return self.finder.search(query, limit=limit, project=project, view=view, kinds=kinds)
@@ -215,13 +215,13 @@ class Index(AbstractContextManager["Index"]):
                 self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, '')", (layout.PREPARED,))
 
         try:
-            self._guarded(work)
+            self._guard(work)
         except OSError as error:
             log.warning("search: what rules name was not written: %s", error)
 
     # --- what other modules compute from a file -----------------------------------------------------------------
 
-    def cached(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
+    def cache(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
         """Return what ``read`` computes from each file in ``found`` (name and stamp), again only if its stamp changed.
 
         ``kind`` identifies the caller. The rows survive when the index is rebuilt or emptied. No error of the index
@@ -242,7 +242,7 @@ class Index(AbstractContextManager["Index"]):
                     self._db.executemany("INSERT OR REPLACE INTO kept_1 VALUES (?, ?, ?, ?, ?)", new)
                     self._db.executemany("DELETE FROM kept_1 WHERE kind = ? AND name = ?", gone)
 
-        self._guarded(work)
+        self._guard(work)
         return {name: cached[name] if name in cached else read(name) for name in found}
 
     def hurry(self, wait_s: float) -> None:
@@ -290,7 +290,7 @@ class Index(AbstractContextManager["Index"]):
             with self._transaction():
                 self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
 
-    def _guarded(self, work: Callable[[], int | None]) -> int:
+    def _guard(self, work: Callable[[], int | None]) -> int:
         """Do the work; retry once on a new file if the file is corrupt, give up if it is locked or the disk full."""
         try:
             return work() or 0
@@ -301,7 +301,7 @@ class Index(AbstractContextManager["Index"]):
         except sqlite3.DatabaseError:
             self._db.close()
             database.set_aside(self.path)
-            self._connected()
+            self._connect()
             return work() or 0
 
     # --- one source ---------------------------------------------------------------------------------------------
@@ -335,12 +335,12 @@ class Index(AbstractContextManager["Index"]):
     def _open(self, *, is_fixed: bool) -> sqlite3.Connection:
         try:
             if is_fixed:
-                return reader.opened(str(self.path))
-            return database.open_or_replace(self.path, self._connected)
+                return reader.open_index(str(self.path))
+            return database.open_or_replace(self.path, self._connect)
         except (sqlite3.OperationalError, reader.UnreadableError) as error:  # the file itself is not damaged
             raise OSError(f"{self.path}: {error}; is the disk full, or the file locked or read-only?") from error
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         self._db = database.connect(self.path)
         self._rows = DocumentRows(self._db)
         try:
@@ -496,4 +496,4 @@ def _terms(document: Document, parts: tuple[Passage, ...]) -> Iterator[list[str]
 
 def _words(terms: list[str]) -> str:
     """Return the terms of a passage as the full-text search holds them, each once and in its order."""
-    return " ".join(sorted(layout.marked(term, count) for term, count in Counter(terms).items()))
+    return " ".join(sorted(layout.term_mark(term, count) for term, count in Counter(terms).items()))

@@ -44,7 +44,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     index.is_whole = True
     index.resolve(project.aliases(paths.projects))
     ended = of(paths)
-    more = _archived(index, Archive.of(paths), Path(paths.home), ended)
+    more = _read_archive(index, Archive.of(paths), Path(paths.home), ended)
     changed = index.sync(paths.home, more, ended=ended, until=until, anew=anew)
     if index.is_whole:
         index.prepare(naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)))
@@ -73,13 +73,13 @@ def searchable(home: Home) -> Iterator[tuple[Index, str]]:
         yield index, f"The search index is being brought up to date; it has {amount(len(index), 'document')} so far."
 
 
-def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[str, Stamped]:
+def _read_archive(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[str, Stamped]:
     """Return each archived conversation by its file's name.
 
     It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
     """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
-    outdated = cache(partial(_outdated, home / "daily"))
+    outdated = cache(partial(_outdated_facts, home / "daily"))
     stamps = dict(documents.files(home, ("daily",), ended))
 
     def conversation(kept: Kept) -> Iterable[Document]:
@@ -98,10 +98,10 @@ def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[
         time_ns, size = stamps.get(f"daily/{kept.day}.md", (0, 0))
         return kept.stamp[0] + time_ns, kept.stamp[1] + size
 
-    return {f"archive/{kept.path.name}": (stamp(kept), partial(conversation, kept)) for kept in archive.listed()}
+    return {f"archive/{kept.path.name}": (stamp(kept), partial(conversation, kept)) for kept in archive.list_kept()}
 
 
-def _outdated(daily: Path, day: str) -> list[Fact]:
+def _outdated_facts(daily: Path, day: str) -> list[Fact]:
     """Return the facts of a day that no longer hold or were worded anew."""
     text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
     return [fact for fact in lines.of_day(text, date.fromisoformat(day)) if fact.ended or fact.history]
@@ -114,7 +114,7 @@ def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[P
     except ArchiveError as error:
         log.warning("search: %s", error)
         return []
-    hidden = documents.hidden(said, past)
+    hidden = documents.hidden_sentences(said, past)
     return [
         Document(
             path=f"archive/{kept.entry}", kind="turn", session=about.session, project=about.project, title=about.title,

@@ -46,7 +46,7 @@ def note(material: JsonObject) -> JsonObject:
 
 def claims(exchanges: Iterable[Exchange]) -> list[JsonObject]:
     """Return the user's sentences that hold a cue, in the form of a model's ``statements``."""
-    found = [item for exchange in exchanges for item in cues.stated(str(exchange.get("user", "")))]
+    found = [item for exchange in exchanges for item in cues.find_stated(str(exchange.get("user", "")))]
     return [
         {"kind": kind, "content": sentence, "importance": IMPORTANCE[kind], "quote": sentence, "supersedes": []}
         for sentence, kind in dict.fromkeys(found)
@@ -57,7 +57,7 @@ def _says_something(exchange: Exchange) -> bool:
     """Return whether an exchange is more than small talk: long words, work that was done, or a cue."""
     user, assistant = str(exchange.get("user", "")), str(exchange.get("assistant", ""))
     did = bool(exchange.get("tools") or exchange.get("errors"))
-    return did or len(user) >= MIN_SAID or len(assistant) >= MIN_SAID or bool(cues.stated(user))
+    return did or len(user) >= MIN_SAID or len(assistant) >= MIN_SAID or bool(cues.find_stated(user))
 
 
 def _row(exchange: Exchange) -> str:

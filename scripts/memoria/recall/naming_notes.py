@@ -94,7 +94,7 @@ def _to_ask_about(
     stopped = shown.stopped()
     for rule in named:
         is_rule = rule.hit.kind == "fact" and rule.speaker == "user" and notes.key(rule) not in stopped
-        is_strict = is_rule and (MARK in rule.text.split() or finder.made_again(rule.hit.key))
+        is_strict = is_rule and (MARK in rule.text.split() or finder.is_repeated(rule.hit.key))
         if is_strict and mentioned(touched, rule.text) > KIND:
             return rule
     return None

@@ -69,7 +69,7 @@ class Words:
         self.subject = subject
 
     @property
-    def signed(self) -> frozenset[str]:
+    def signed_stems(self) -> frozenset[str]:
         """The stems, with a minus before those in ``against``."""
         return (self.stems - self.against) | {"-" + stem for stem in self.against}
 
@@ -79,7 +79,7 @@ def words(text: str) -> Words:
     stems: set[str] = set()
     against: set[str] = set()
     subject = ""
-    for clause in _CLAUSE.split(_folded(text)):
+    for clause in _CLAUSE.split(_fold(text)):
         for part, negated in _parts(clause):
             stem = without_ending(part)
             subject = subject or stem
@@ -113,7 +113,7 @@ def same(one: Words, other: Words) -> bool:
         return False
     if len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
         return False
-    return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
+    return jaccard(one.signed_stems, other.signed_stems) >= SAME or _contains(one, other)
 
 
 def distinct(texts: Sequence[str]) -> list[int]:
@@ -131,23 +131,23 @@ def similarity(one: Words, other: Words) -> float:
     return jaccard(one.stems, other.stems)
 
 
-def repeated_in(claim: Words, text: Words, least: float) -> bool:
+def repeats(claim: Words, text: Words, least: float) -> bool:
     """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
     is_about = claim.subject in text.stems and claim.numbers <= text.numbers
-    return is_about and covered(claim, text) >= least
+    return is_about and claim_coverage(claim, text) >= least
 
 
-def covered(claim: Words, text: Words) -> float:
+def claim_coverage(claim: Words, text: Words) -> float:
     """Return the share of the claim's signed words that ``text`` holds, 0 to 1."""
-    return coverage(claim.signed, text.signed)
+    return coverage(claim.signed_stems, text.signed_stems)
 
 
 def _contains(one: Words, other: Words) -> bool:
-    if min(len(one.signed), len(other.signed)) < MIN_CONTAINED or one.against != other.against:
+    if min(len(one.signed_stems), len(other.signed_stems)) < MIN_CONTAINED or one.against != other.against:
         return False
-    return overlap(one.signed, other.signed) >= CONTAINED
+    return overlap(one.signed_stems, other.signed_stems) >= CONTAINED
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.casefold().replace("\u2019", "'").replace("ß", "ss"))
     return "".join(letter for letter in plain if not unicodedata.combining(letter))

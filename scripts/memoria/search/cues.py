@@ -39,7 +39,7 @@ _CUES = (  # the first that a sentence holds says what it states
 )
 
 
-def stated(prompt: str) -> list[tuple[str, str]]:
+def find_stated(prompt: str) -> list[tuple[str, str]]:
     """Return the user's own sentences in a prompt that hold a cue, each with the kind of what it states.
 
     Commands, questions, quotations and pasted text are none.

@@ -38,7 +38,7 @@ def is_current(path: str) -> bool:
     return not header or header[60:] == VERSION.to_bytes(4, "big")
 
 
-def marked(term: str, count: int) -> str:
+def term_mark(term: str, count: int) -> str:
     """Return a term as the index holds it for a passage that contains it so often."""
     return term + next(mark for mark, least in reversed(MARKS) if count >= least)
 

@@ -95,7 +95,7 @@ class Ranking:
             f"SELECT id, kind, lengths FROM documents WHERE id IN ({_marks(asked)})",  # noqa: S608 (question marks)
             asked,
         ):
-            score, passages = scored(by_document[document], memoryview(packed).cast("H"))
+            score, passages = rate(by_document[document], memoryview(packed).cast("H"))
             is_written = scope.is_mixed and kind in ("entry", "fact")
             found.append(Found(document, kind, score * (WRITTEN if is_written else 1.0), passages))
         return sorted(found, key=lambda each: (-each.score, each.document)), bits
@@ -115,7 +115,7 @@ class Ranking:
             rows: Counts = {}
             for mark, count in layout.MARKS:
                 if word + mark in known:
-                    rows.update(dict.fromkeys(self._match(_quoted(word + mark), scope, most - len(rows)), count))
+                    rows.update(dict.fromkeys(self._match(_quote(word + mark), scope, most - len(rows)), count))
             if found and len(rows) >= most:
                 break
             most -= len(rows)
@@ -129,7 +129,7 @@ class Ranking:
         return {
             row & layout.LAST: count
             for mark, count in layout.MARKS
-            for (row,) in self._db.execute(asked, (_quoted(word + mark), *span))
+            for (row,) in self._db.execute(asked, (_quote(word + mark), *span))
         }
 
     def _match(self, expression: str, scope: Scope, most: int) -> list[int]:
@@ -155,7 +155,7 @@ def _likelihood(held: Sequence[tuple[float, Counts]]) -> float:
     return total + max(passages.values())
 
 
-def scored(held: Sequence[tuple[float, Counts]], packed: Sequence[int]) -> tuple[float, dict[int, float]]:
+def rate(held: Sequence[tuple[float, Counts]], packed: Sequence[int]) -> tuple[float, dict[int, float]]:
     """Return the score of a document and of its passages.
 
     ``held``: of each word of the query the information in it, and how often it occurs in which passages. ``packed``:
@@ -201,10 +201,10 @@ def fit(count: float, length: float, bits: float) -> float:
 
 def _one_of(terms: Sequence[str]) -> str:
     """Return the part of an expression that demands one of these terms; nothing matches where there is none."""
-    return f" AND ({' OR '.join(map(_quoted, terms or [layout.NOWHERE]))})"
+    return f" AND ({' OR '.join(map(_quote, terms or [layout.NOWHERE]))})"
 
 
-def _quoted(term: str) -> str:
+def _quote(term: str) -> str:
     """Return a term as the full-text search reads it."""
     return '"' + term.replace('"', '""') + '"'
 

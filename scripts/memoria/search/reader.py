@@ -114,7 +114,7 @@ class Stored:
         """Return the phrases by which a document is asked for."""
         return [text for text, label, _ in self.parts(row).values() if label == layout.ASKED]
 
-    def shown(self, row: tuple[Any, ...], scored: Mapping[int, float], screen: Callable[[str], bool]) -> list[Part]:
+    def best(self, row: tuple[Any, ...], scored: Mapping[int, float], screen: Callable[[str], bool]) -> list[Part]:
         """Return the best passages, or the first one when no passage but a phrase was scored."""
         parts = self.parts(row)
         said = [ordinal for ordinal in scored if ordinal in parts and parts[ordinal][1] != layout.ASKED]
@@ -145,7 +145,7 @@ class Finder:
         texts of archived conversations.
         """
         self._own = connection is None
-        self._db = opened(path) if connection is None else connection
+        self._db = open_index(path) if connection is None else connection
         self._ranking = ranking.Ranking(self._db, candidates)
         self._stored = Stored(self._db, turns)
 
@@ -175,9 +175,9 @@ class Finder:
         documents of a session are returned. ``view`` excludes what may not be shown to the project that asks, also
         passages of articles. Any text is a valid query.
         """
-        return self._found(query, limit, project, view, kinds, is_folded=len(kinds) != 1)[0]
+        return self._find(query, limit, project, view, kinds, is_folded=len(kinds) != 1)[0]
 
-    def _found(
+    def _find(
         self, query: str, limit: int, project: str, view: Visibility | None, kinds: Collection[str], *, is_folded: bool
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits of a search, and the information in each word of the query."""
@@ -186,7 +186,7 @@ class Finder:
             return [], {}
         scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)
         ranked, bits = self._ranking.best(words, scope, limit)
-        return self._shown(ranked, limit, view, is_folded=is_folded, kinds=kinds), bits
+        return self._hits(ranked, limit, view, is_folded=is_folded, kinds=kinds), bits
 
     def notes(
         self,
@@ -202,17 +202,17 @@ class Finder:
         A line of an article stands for the statement that it shows, and each statement is returned once. What
         ``session`` said is left out.
         """
-        hits, bits = self._found(query, limit, "", view, layout.NOTED, is_folded=False)
+        hits, bits = self._find(query, limit, "", view, layout.NOTED, is_folded=False)
         found: dict[str, Statement] = {}
-        for each in filter(None, (self._noted(hit, bits, room, view) for hit in hits)):
+        for each in filter(None, (self._note(hit, bits, room, view) for hit in hits)):
             if session not in each.sessions:
                 found.setdefault(each.hit.key, each)
         return list(found.values())
 
-    def _noted(self, hit: Hit, bits: Mapping[str, float], room: int, view: Visibility | None) -> Statement | None:
+    def _note(self, hit: Hit, bits: Mapping[str, float], room: int, view: Visibility | None) -> Statement | None:
         """Return the best passage of a document as a note; None where all sum up or list uses of tools, or none is."""
         for passage, (label, own) in hit.about.items():  # a document without passages is found by its title alone
-            found = None if label in layout.NO_NOTES else self._stated(hit.of(passage), label, is_own=own, view=view)
+            found = None if label in layout.NO_NOTES else self._statement(hit.of(passage), label, is_own=own, view=view)
             if found:
                 found.text = around(found.text, bits, room)
                 found.words = frozenset(tokens.of("\n".join((found.text, *found.hit.phrases)))).intersection(bits)
@@ -220,7 +220,7 @@ class Finder:
                 return found
         return None
 
-    def _stated(self, hit: Hit, label: str, *, is_own: bool, view: Visibility | None) -> Statement | None:
+    def _statement(self, hit: Hit, label: str, *, is_own: bool, view: Visibility | None) -> Statement | None:
         """Return a passage as a statement; a line of an article as the one that it shows, None when that has ended."""
         shown = [ident for ident in layout.block_ids(hit.passages[0]) if ident.startswith("l-")]
         if hit.kind == "article" and len(shown) == 1:  # a line that cites two statements connects them
@@ -260,11 +260,11 @@ class Finder:
         for ordinal, (text, label, own) in self._stored.parts(row).items():
             is_wanted = not only or only == ordinal or row[0] != document
             if is_wanted and label != layout.ASKED and screen(text):
-                found = self._stated(Hit(row[1:9], 0.0, [text]), label, is_own=own, view=view)
+                found = self._statement(Hit(row[1:9], 0.0, [text]), label, is_own=own, view=view)
                 if found:
                     yield found
 
-    def _shown(
+    def _hits(
         self,
         ranked: Iterable[ranking.Found],
         limit: int,
@@ -298,7 +298,7 @@ class Finder:
     ) -> Hit | None:
         """Return what may be shown of a document, with its best passages; None when nothing may."""
         screen = self._stored.screen(row, view)
-        parts = self._stored.shown(row, scored, screen) if screen else []
+        parts = self._stored.best(row, scored, screen) if screen else []
         if screen is None or not (parts or screen is shows_all):
             return None
         hit = Hit(row[1:9], score, [text for text, _, _ in parts] or [row[7]])
@@ -306,7 +306,7 @@ class Finder:
         hit.phrases = self._stored.phrases(row)
         return hit
 
-    def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
+    def find_named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
         where = " WHERE anchor = ? OR (path = ? AND path <> '')"
         rows = self._db.execute(SHOW + where, (anchor, path)).fetchall()
@@ -320,13 +320,13 @@ class Finder:
         asked = f"SELECT key, digest FROM documents WHERE key IN ({wanted})"  # noqa: S608 (question marks)
         return dict(self._db.execute(asked, tuple(keys)).fetchall())
 
-    def made_again(self, key: str) -> bool:
+    def is_repeated(self, key: str) -> bool:
         """Return whether a document is a correction that the user had to make more than once."""
         (importance,) = self._db.execute("SELECT importance FROM documents WHERE key = ?", (key,)).fetchone()
         return bool(importance > layout.AGAIN)
 
 
-def opened(path: str) -> sqlite3.Connection:
+def open_index(path: str) -> sqlite3.Connection:
     """Open an index of this version for reading only. Raises UnreadableError."""
     connection: sqlite3.Connection | None = None
     try:

@@ -71,8 +71,8 @@ def _porter(word: str) -> str:
     word = _participle(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(_replaced(word, _STEP_2, _ENDINGS_2), _STEP_3, _ENDINGS_3)
-    return _tidied(_residual(word))
+    word = _replace(_replace(word, _STEP_2, _ENDINGS_2), _STEP_3, _ENDINGS_3)
+    return _tidy(_residual(word))
 
 
 def _plural(word: str) -> str:
@@ -95,7 +95,7 @@ def _participle(word: str) -> str:
     return part + "e" if _measure(part) == 1 and _ends_short(part) else part
 
 
-def _replaced(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple[str, ...]) -> str:
+def _replace(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple[str, ...]) -> str:
     if not word.endswith(any_of_them):  # most words, in one step
         return word
     ending, instead = next(each for each in endings if word.endswith(each[0]))
@@ -111,7 +111,7 @@ def _residual(word: str) -> str:
     return part if _measure(part) > 1 else word
 
 
-def _tidied(word: str) -> str:
+def _tidy(word: str) -> str:
     if word.endswith("e"):
         part = word[:-1]
         measure = _measure(part)

@@ -70,7 +70,7 @@ FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
 
 def of(text: str) -> list[str]:
     """Return the terms of a text to be indexed, in order and without stop words."""
-    return [term for chunk in text.translate(_separators).split() for term in _analysed(chunk)]
+    return [term for chunk in text.translate(_separators).split() for term in _analyse(chunk)]
 
 
 def of_day(day: str) -> list[str]:
@@ -85,7 +85,7 @@ def of_day(day: str) -> list[str]:
 def of_query(text: str) -> list[str]:
     """Return the terms of a query, each once, in order, of a block id the whole; ``[]`` when nothing names anything."""
     chunks = text.translate(_separators).split()
-    unique = list(dict.fromkeys(term for chunk in chunks for term in _asked(chunk)))
+    unique = list(dict.fromkeys(term for chunk in chunks for term in _query_terms(chunk)))
     pairs = [term for term in unique if len(term) > 1 and _is_unspaced(term[0])]
     if not pairs:
         return unique
@@ -93,9 +93,9 @@ def of_query(text: str) -> list[str]:
     return [term for term in unique if term not in covered]
 
 
-def _asked(chunk: str) -> tuple[str, ...]:
+def _query_terms(chunk: str) -> tuple[str, ...]:
     is_id = chunk[:2] == "l-" or (chunk[:2] == "e-" and any(map(str.isdigit, chunk)))  # e-commerce is none
-    return _analysed(chunk)[1:][-1:] if is_id else _analysed(chunk)  # the letter before the dash names nothing
+    return _analyse(chunk)[1:][-1:] if is_id else _analyse(chunk)  # the letter before the dash names nothing
 
 
 def code(term: str) -> int:
@@ -129,7 +129,7 @@ _separators = _Separators()
 _cache: dict[str, tuple[str, ...]] = {}
 
 
-def _analysed(chunk: str) -> tuple[str, ...]:
+def _analyse(chunk: str) -> tuple[str, ...]:
     """Return the terms of one chunk (text without blanks), from the cache if possible."""
     found = _cache.get(chunk)
     if found is None:

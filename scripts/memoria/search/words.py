@@ -36,7 +36,7 @@ def shorten(text: str, limit: int) -> str:
     return (cut[: cut.rfind(" ")] if " " in cut[limit // 2 :] else cut).rstrip(" ,;:-(") + "…"
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return one form of a text for all its spellings: what a person would call the same, a comparison finds.
 
     Letter case, white space of any kind (including the line separators of Unicode), composed and decomposed letters,
@@ -54,8 +54,8 @@ def folded(text: str) -> str:
 
 def holds(text: str, needle: str) -> bool:
     """Return whether ``text`` contains ``needle`` when both are folded; an empty needle is contained in nothing."""
-    plain = folded(needle)
-    return bool(plain) and plain in folded(text)
+    plain = fold(needle)
+    return bool(plain) and plain in fold(text)
 
 
 def jaccard(one: Set[Any], other: Set[Any]) -> float:

@@ -81,7 +81,7 @@ class Archive:
         path = self._path(entry_id) or self.folder / f"{day.isoformat()}-{entry_id}.jsonl.gz"
         kept = {turn.key: turn for turn in self._readable(path)}
         for turn in turns:
-            kept[turn.key] = self._redacted(turn)
+            kept[turn.key] = self._redact(turn)
         lines = "".join(json.dumps(row(turn), ensure_ascii=False) + "\n" for turn in kept.values())
         files.replace(path, gzip.compress(lines.encode("utf-8", "replace"), 6, mtime=0))
         self._prune(spare=path)
@@ -104,7 +104,7 @@ class Archive:
         atomic.sync_folder(str(self.folder))
         return True
 
-    def listed(self) -> list[Kept]:
+    def list_kept(self) -> list[Kept]:
         """Return the kept files, oldest first; a file that goes meanwhile is left out."""
         return [
             Kept(self.folder / name[0], name[2], name[1], (status.st_mtime_ns, status.st_size))
@@ -152,7 +152,7 @@ class Archive:
         except ArchiveError:
             files.set_aside(path)
 
-    def _redacted(self, turn: Turn) -> Turn:
+    def _redact(self, turn: Turn) -> Turn:
         redact = self.redactor.redact
         return replace(turn, text=redact(turn.text), tools=tuple(redact(line) for line in turn.tools))
 

@@ -46,7 +46,7 @@ class Found:
     session: str = ""
 
     @property
-    def changed(self) -> float:
+    def changed_s(self) -> float:
         """When it last grew, seconds since the epoch."""
         return self.changed_ns / 1e9
 

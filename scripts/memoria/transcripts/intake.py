@@ -83,10 +83,10 @@ class Intake:
     def cwd(self) -> str:
         """Return the first folder that a hook was told and that is not excluded; else that of the first turn read."""
         named = (str(header["cwd"]) for header in self.headers.values() if header.get("cwd"))
-        return next((cwd for cwd in named if not (self.screen and self.screen.excluded(cwd))), self._first_folder)
+        return next((cwd for cwd in named if not (self.screen and self.screen.exclusion(cwd))), self._first_folder)
 
     @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the client said that the session is over."""
         return any(job.event in FINAL or job.event == KILLED for job in self.jobs)
 
@@ -154,7 +154,7 @@ class Intake:
     def _own(self) -> str:
         """Return why the session as a whole is left out: a hook was told a folder of memoria's own."""
         cwds = (str(header.get("cwd", "")) for header in self.headers.values())
-        return OWN if self.screen and any(self.screen.excluded(cwd) == OWN for cwd in cwds) else ""
+        return OWN if self.screen and any(self.screen.exclusion(cwd) == OWN for cwd in cwds) else ""
 
     def _lines(self, job: Job, header: dict[str, object]) -> Iterator[bytes]:
         transcript = str(header.get("transcript", ""))
@@ -226,9 +226,9 @@ class Stretch:
         told = steps(self.exchanges, folder)
         return [exchange.material() | {"steps": part} for exchange, part in zip(self.exchanges, told, strict=True)]
 
-    def cleaned(self, clean: Callable[[str], str]) -> Stretch:
+    def clean(self, clean: Callable[[str], str]) -> Stretch:
         """Return the stretch with every text and tool line put through ``clean``."""
-        return replace(self, exchanges=tuple(part.cleaned(clean) for part in self.exchanges))
+        return replace(self, exchanges=tuple(part.clean(clean) for part in self.exchanges))
 
     @property
     def turns(self) -> list[Turn]:
@@ -236,12 +236,12 @@ class Stretch:
         return [turn for part in self.exchanges for turn in part.turns]
 
     @property
-    def continued(self) -> bool:
+    def is_continued(self) -> bool:
         """Whether further pieces of the same turn follow."""
         return not self.keys
 
     @property
-    def spoken(self) -> int:
+    def turn_count(self) -> int:
         """How many turns hold words of the user or the assistant."""
         return sum(turn.role in ("user", "assistant") for turn in self.turns)
 
@@ -249,7 +249,7 @@ class Stretch:
     def says_nothing(self) -> bool:
         """Whether neither the user nor the assistant said or did anything, or no more than use one tool."""
         is_silent = not any(turn.text for turn in self.turns) and sum(len(turn.tools) for turn in self.turns) <= 1
-        return is_silent or not self.spoken
+        return is_silent or not self.turn_count
 
 
 def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[Stretch]:

@@ -331,7 +331,7 @@ class Queue:
             entry.said, entry.left = True, "taken back"
         self._forget()
 
-    def seen(self, text: str) -> None:
+    def mark_seen(self, text: str) -> None:
         """Mark the prompts that a user line or queued command repeats; several may have been joined in it."""
         unsaid, whole = self.open, _normal(text)
         match = [entry for entry in unsaid if _normal(entry.text) == whole][:1]

@@ -23,7 +23,7 @@ from memoria.capture import cursor
 from memoria.ground import files, home_files
 from memoria.ground.home import Home
 from memoria.ground.said import row_words, words
-from memoria.search.words import folded
+from memoria.search.words import fold
 from memoria.transcripts.client_files import objects
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Screen:
         self.tombstones = Tombstones(home.paths)
         self._reasons: dict[str, str] = {}
 
-    def excluded(self, cwd: str) -> str:
+    def exclusion(self, cwd: str) -> str:
         """Return why nothing from this folder is kept, ``""`` when it is."""
         if cwd not in self._reasons:
             self._reasons[cwd] = exclude.reason(cwd, self.home.settings, self.home.paths)
@@ -49,7 +49,7 @@ class Screen:
 
     def reason(self, turn: Turn) -> str:
         """Return why a turn is not kept, ``""`` when it is."""
-        if reason := self.excluded(turn.cwd):
+        if reason := self.exclusion(turn.cwd):
             return reason
         return "forgotten" if self.tombstones.holds(turn.words) else ""
 
@@ -59,15 +59,15 @@ class Screen:
         A line that names no folder belongs to that of the line before, and where nothing is before, to the first that
         is named; ``is_out``: whether what is before is excluded.
         """
-        if is_out or any(map(self.excluded, cursor.folders(b"".join(lines)))):
+        if is_out or any(map(self.exclusion, cursor.folders(b"".join(lines)))):
             inside = []
             folders = (value.get("cwd") for value in chain.from_iterable(map(objects, lines)))
             first = next((each for each in folders if isinstance(each, str)), "")
-            is_out = bool(self.excluded(first)) if is_out is None else is_out
+            is_out = bool(self.exclusion(first)) if is_out is None else is_out
             for line in lines:
                 for value in objects(line):
                     if isinstance(value.get("cwd"), str):
-                        is_out = bool(self.excluded(value["cwd"]))
+                        is_out = bool(self.exclusion(value["cwd"]))
                 inside += [] if is_out else [line]
             lines = inside
         return [line for line in lines if not self.tombstones.line_holds(line)], bool(is_out)
@@ -109,7 +109,7 @@ class Tombstones:
 
     def add(self, text: str) -> None:
         """Keep a tombstone for ``text``, synced to disk."""
-        plain = folded(text)
+        plain = fold(text)
         self.salt = self.salt or os.urandom(_SALT_BYTES).hex()
         if len(plain) >= MIN_TEXT:
             self.take(self._stone(plain))
@@ -124,13 +124,13 @@ class Tombstones:
 
     def holds(self, text: str) -> bool:
         """Return whether ``text`` contains a forgotten text."""
-        return self.found(text) is not None
+        return self.find(text) is not None
 
-    def found(self, text: str) -> str | None:
+    def find(self, text: str) -> str | None:
         """Return the first forgotten text that ``text`` contains, folded; None when there is none."""
         if not self.stones:
             return None
-        plain = folded(text)
+        plain = fold(text)
         begins = [plain[place : place + MIN_TEXT] for place in range(len(plain))]
         wanted: dict[tuple[str, int], list[Tombstone]] = {}
         for stone in self.stones:

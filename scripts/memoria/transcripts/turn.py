@@ -88,7 +88,7 @@ class Exchange:
             "notes": self.texts("note"),
         }
 
-    def cleaned(self, clean: Callable[[str], str]) -> Exchange:
+    def clean(self, clean: Callable[[str], str]) -> Exchange:
         """Return the same with every text and tool line put through ``clean``."""
         return Exchange(
             tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)

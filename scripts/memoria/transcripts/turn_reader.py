@@ -110,7 +110,7 @@ class Reader:
             return self._user(value)
         turns = _queued_command(value)
         if _is_queued(value):
-            self._queue.seen(prompt.clean(prompt.plain(value["attachment"].get("prompt"))))
+            self._queue.mark_seen(prompt.clean(prompt.plain(value["attachment"].get("prompt"))))
         return turns
 
     def _remember_uses(self, value: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ class Reader:
             _prompt(value, rest, said)
             if self._queue.entries:
                 for text in prompt.queued_forms(rest):
-                    self._queue.seen(text)
+                    self._queue.mark_seen(text)
         return said.turns(value)
 
     def _result(self, value: dict[str, Any], block: dict[str, Any], said: _Said) -> None:

@@ -62,7 +62,7 @@ class ArticleCache:
 
     def rows(self) -> dict[str, Row]:
         """Return every article's row by slug, for the files as they are now."""
-        cached = self.index.cached(_ROWS, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
+        cached = self.index.cache(_ROWS, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
         rows = {slug: _row(json.loads(text)) for slug, text in cached.items()}
         known = self.index.aliases
         return {slug: replace(row, project=known[row.project]) if row.project in known else row

@@ -215,9 +215,9 @@ def summary_of(article: Article) -> str:
 def _is_stale(sentence: str, article: Article, ended: Collection[str]) -> bool:
     """Return whether a sentence tells what ended: its words more than those of any current line, or its numbers."""
     said, now = comparison.words(sentence), [comparison.words(claim.text) for claim in article.claims]
-    best = max((comparison.covered(each, said) for each in now), default=0.0)
+    best = max((comparison.claim_coverage(each, said) for each in now), default=0.0)
     numbers = said.numbers - {number for each in now for number in each.numbers}
-    shares = ((gone, comparison.covered(gone, said)) for gone in map(comparison.words, ended))
+    shares = ((gone, comparison.claim_coverage(gone, said)) for gone in map(comparison.words, ended))
     return any(share >= STALE and (share > best or numbers & gone.numbers) for gone, share in shares)
 
 

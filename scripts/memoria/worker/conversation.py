@@ -81,4 +81,4 @@ def _told(turn: Turn, clean: Callable[[str], str]) -> str:
 
 def is_urgent(turns: Iterable[Turn]) -> bool:
     """Return whether words of the user in these turns hold a cue."""
-    return any(turn.role == "user" and cues.stated(turn.text) for turn in turns)
+    return any(turn.role == "user" and cues.find_stated(turn.text) for turn in turns)

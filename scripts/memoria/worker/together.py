@@ -28,7 +28,7 @@ from memoria.ground.home import Home
 from memoria.ground.printable import amount
 from memoria.pages import housekeeping, notices, refresh
 from memoria.recall import session_start
-from memoria.search.words import folded
+from memoria.search.words import fold
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
 
@@ -242,7 +242,7 @@ def _needles(home: Home) -> set[str]:
     stones, found = Tombstones(home.paths), set[str]()
     for text in proof.texts(home) if stones else ():
         left = text
-        while (needle := stones.found(left)) is not None:
+        while (needle := stones.find(left)) is not None:
             found.add(needle)
-            left = folded(left).replace(needle, " ")
+            left = fold(left).replace(needle, " ")
     return found

@@ -184,7 +184,7 @@ class Writer:
         """
         settings = self.home.settings
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
-        over = insist or intake.ended or age >= settings.flush_idle_min * 60
+        over = insist or intake.is_over or age >= settings.flush_idle_min * 60
         intake = _with_transcripts(intake, age, settings)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
@@ -213,7 +213,7 @@ class Writer:
                 except BadAnswerError as error:  # the model may well answer the next stretch
                     fault = fault or error
                     broken = True
-            broken = broken and stretch.continued
+            broken = broken and stretch.is_continued
             before = conversation.last_answer(stretch.turns, self.archive.redactor.redact) or before
         dropped = unwritten.intake.dropped
         for reason in dict.fromkeys(dropped.values()):
@@ -229,7 +229,7 @@ class Writer:
 
         ``before``: Claude's last words before the stretch, which its first may refer to.
         """
-        stretch = stretch.cleaned(self.archive.redactor.redact)
+        stretch = stretch.clean(self.archive.redactor.redact)
         said = stretch.material(session.cwd)
         known, shown = near(self.keeper, session, stretch.exchanges), self._shown(session, stretch)
         items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
@@ -238,7 +238,7 @@ class Writer:
         completion = self.model.complete(tasks.flush(material), session.project)
         failpoints.reach("flush.answered")
         marked = marker(completion.data["secrets"])  # what the rules did not know is kept nowhere
-        answer, material, stretch = marked(completion.data), marked(material), stretch.cleaned(marked)
+        answer, material, stretch = marked(completion.data), marked(material), stretch.clean(marked)
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         found = findings(self.keeper, session, stretch.exchanges, material, answer, self.home.zone.day(moment))
         completion, to_do = replace(completion, data=answer), self._settle(shown, answer)
@@ -265,7 +265,7 @@ class Writer:
             items = [item for item in items if item.day <= self.home.zone.day(last).isoformat()]
         said = comparison.words(" ".join(turn.text for turn in stretch.turns))
         newest = items[-MAX_SHOWN // 4 :]
-        share = {item.id: comparison.covered(comparison.words(item.text), said) for item in items}
+        share = {item.id: comparison.claim_coverage(comparison.words(item.text), said) for item in items}
         ranked = sorted(items, key=lambda item: (item not in newest, -share[item.id]))
         return [item for item in items if item in ranked[:MAX_SHOWN]]
 
@@ -350,7 +350,7 @@ def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:
     ahead: list[Stretch] = []
     for stretch in rest:
         ahead.append(stretch)
-        if sum(known.spoken for known in ahead) >= most:
+        if sum(known.turn_count for known in ahead) >= most:
             break
     return ahead
 
@@ -359,7 +359,7 @@ def _is_enough(ahead: Sequence[Stretch], intake: Intake, settings: Settings, *, 
     """Return whether these turns are worth a call now; if not, they wait for the session's next event."""
     if over:
         return True
-    count = sum(stretch.spoken for stretch in ahead)
+    count = sum(stretch.turn_count for stretch in ahead)
     turns = (turn for stretch in ahead for turn in stretch.turns)
     if settings.learn_at_once and not intake.is_echo and is_urgent(turns):
         return True

@@ -261,7 +261,7 @@ def _event_view(
     site: Site, screen: Screen, turns: Sequence[Turn], event: str, time: datetime | None, folder: str, text: str
 ) -> Given:
     """Return what an event gave, after these ``turns``."""
-    withheld = screen.excluded(folder)
+    withheld = screen.exclusion(folder)
     asked = None
     if event != START:
         asked = next((turn for turn in reversed(turns) if turn.role == "user"), None)
