@@ -91,7 +91,7 @@ class Meeting:
 
     def _read(self, listed: set[Place]) -> set[Place]:
         """Take in what is new; return the segments that hold what is forgotten."""
-        known = self.records.segments()
+        known = self.records.segments().keys()
         self.records.release(known - listed)
         fresh = {(machine, name) for machine, name in listed - known if name.endswith(ENDING)}
         read = [(place, unseal(data, self.key)) for place, data in self.carrier.read(fresh)]
@@ -114,7 +114,7 @@ class Meeting:
 
     def _changes(self, listed: set[Place], scrub: Iterable[Place]) -> tuple[dict[Place, bytes], set[Place]]:
         """Return the files to write, our own first, and those to delete."""
-        lines = self.records.unsent(self.machine)
+        lines = self.records.unsent()
         self.sent = Counter(_kind_of(Record.parse(line)) for line in lines)
         written, gone = [(self.machine, lines)], set(scrub)
         for machine, name in gone:
@@ -124,10 +124,10 @@ class Meeting:
             else:
                 written.append((machine, left))
         orders: dict[int, list[Place]] = {}
-        for place in self.records.segments() - gone if lines else ():
-            if place[0] == self.machine:
-                orders.setdefault(_order(self.records.size(*place)), []).append(place)
-        while len(grown := orders.pop(_order(sum(map(len, lines))), [])) >= FACTOR - 1:  # of many of a size all
+        for place, count in self.records.segments().items() if lines else ():
+            if place[0] == self.machine and place not in gone:
+                orders.setdefault(_order(count), []).append(place)
+        while len(grown := orders.pop(_order(len(lines)), [])) >= FACTOR - 1:  # of many of a size all
             gone |= set(grown)
             lines += [line for place in grown for line in self.records.alive(*place)]
         new = {}
@@ -171,6 +171,6 @@ def _kind_of(record: Record) -> str:
     return DELETED if record.text is None and record.kind in (ENTRY, STATEMENT, ARTICLE) else record.kind
 
 
-def _order(size: int) -> int:
-    """Return the order of a segment's size: 0 below 4,000 bytes, and one more for each ``FACTOR`` times as much."""
-    return (size // 1_000).bit_length() // 3
+def _order(count: int) -> int:
+    """Return the order of a segment's size: 0 below 4 records, and one more for each ``FACTOR`` times as many."""
+    return count.bit_length() // 3

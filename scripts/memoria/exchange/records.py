@@ -74,10 +74,6 @@ _MIGRATIONS: Final = (
     """,
 )
 
-_IN_SEGMENT: Final = "SELECT line FROM held JOIN {} USING (dot) WHERE machine = ?1 AND name = ?2"
-_ALIVE: Final = f"{_IN_SEGMENT.format('records')} UNION ALL {_IN_SEGMENT.format('gone')}"
-_SIZE: Final = f"SELECT SUM(LENGTH(line)) FROM ({_ALIVE})"  # noqa: S608 (nothing in it was given)
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -115,7 +111,7 @@ class Records(AbstractContextManager["Records"]):
     def add(self, record: Record, *, mine: bool = False) -> bool:
         """Take in a record; return whether it is new and lives.
 
-        ``mine``: this home wrote it, and sends it until it stands in its own folder.
+        ``mine``: this home wrote it.
         """
         if record.kind == FORGET:
             return self._forget(record, mine=mine)
@@ -431,9 +427,10 @@ class Records(AbstractContextManager["Records"]):
 
     # -- segments
 
-    def segments(self) -> set[tuple[str, str]]:
-        """Return the segments that were read, by machine and name."""
-        return {(machine, name) for machine, name in self.db.execute("SELECT DISTINCT machine, name FROM held")}
+    def segments(self) -> dict[tuple[str, str], int]:
+        """Return the segments that were read, by machine and name, each with the number of its records."""
+        rows = self.db.execute("SELECT machine, name, count(*) FROM held GROUP BY machine, name")
+        return {(machine, name): count for machine, name, count in rows}
 
     def hold(self, machine: str, name: str, records: Iterable[Record]) -> None:
         """Record that a machine's folder has a segment of these records."""
@@ -444,28 +441,22 @@ class Records(AbstractContextManager["Records"]):
         """Record that segments are there no more, or are to be read again."""
         self.db.executemany("DELETE FROM held WHERE machine = ? AND name = ?", list(places))
 
-    def unsent(self, machine: str) -> list[str]:
-        """Return the lines of live records that this machine must write: its own, and those that no other one holds."""
-        query = (
-            "SELECT line FROM {0} WHERE NOT EXISTS "
-            "(SELECT 1 FROM held WHERE held.dot = {0}.dot AND (machine = ?1 OR NOT {0}.mine))"
-        )
+    def unsent(self) -> list[str]:
+        """Return the lines of live records that no segment holds."""
+        query = "SELECT line FROM {0} WHERE dot IN (SELECT dot FROM {0} WHERE dot NOT IN (SELECT dot FROM held))"
         union = f"{query.format('records')} UNION ALL {query.format('gone')}"
-        return [line for (line,) in self.db.execute(union, (machine,))]
+        return [line for (line,) in self.db.execute(union)]
 
     def alive(self, machine: str, name: str) -> list[str]:
         """Return the lines of a segment's records that live."""
-        return [line for (line,) in self.db.execute(_ALIVE, (machine, name))]
-
-    def size(self, machine: str, name: str) -> int:
-        """Return the size of what lives in a segment."""
-        (size,) = self.db.execute(_SIZE, (machine, name)).fetchone()
-        return int(size or 0)
+        query = "SELECT line FROM held JOIN {} USING (dot) WHERE machine = ?1 AND name = ?2"
+        union = f"{query.format('records')} UNION ALL {query.format('gone')}"
+        return [line for (line,) in self.db.execute(union, (machine, name))]
 
     def forgotten_in(self) -> set[tuple[str, str]]:
         """Return the segments that hold what was forgotten."""
         query = (
-            "SELECT machine, name FROM held JOIN gone USING (id) WHERE held.dot <> gone.dot "
+            "SELECT machine, name FROM gone CROSS JOIN held USING (id) WHERE held.dot <> gone.dot "
             "UNION SELECT machine, name FROM scrubbed JOIN held USING (dot) WHERE dot NOT IN (SELECT dot FROM records)"
         )
         return {(machine, name) for machine, name in self.db.execute(query)}

@@ -181,8 +181,8 @@ class Round:
                 self.records.keep("held", len(self._held))
 
     def _look(self, source: Source) -> None:
-        known = {name: stamp for name, stamp in self.records.db.execute("SELECT name, stamp FROM files")
-                 if name.startswith(source.folder)}  # fmt: skip
+        query = "SELECT name, stamp FROM files WHERE name GLOB ?"
+        known = dict(self.records.db.execute(query, (f"{source.folder}*",)))
         stamps = source.stamps()
         found: dict[str, tuple[Piece, str]] = {}
         texts: dict[str, str] = {}
@@ -254,10 +254,11 @@ class Round:
                 whole = ident.partition("#")[0]  # a formatter may have made its line unreadable
                 is_garbled = f"^{whole}" in text and whole not in found
                 missing += [shown] if shown.digest != GONE and ident not in found and not is_garbled else []
-        query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
-        (held,) = self.records.db.execute(query, (GONE, f"{source.folder}*")).fetchone()
         count = len([shown for shown in missing if "#" not in shown.id and shown.file not in asked])
-        asked |= {shown.file for shown in missing} if count > max(MANY, SHARE * held) and not self.taken else set()
+        if count > MANY and not self.taken:
+            query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
+            (held,) = self.records.db.execute(query, (GONE, f"{source.folder}*")).fetchone()
+            asked |= {shown.file for shown in missing} if count > SHARE * held else set()
         self._held += [shown for shown in missing if shown.file in asked]
         for shown in missing:
             if shown.file not in asked:

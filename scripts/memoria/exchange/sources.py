@@ -152,11 +152,10 @@ class Articles:
 
     def __init__(self, records: Records, keeper: Keeper, hides: Callable[[str], bool], wiki: Wiki, swap: Swap) -> None:
         self.records, self.keeper, self.hides, self.wiki, self.swap = records, keeper, hides, wiki, swap
-        self.settled = keeper.store.articles()
         self.waiting: set[str] = set()  # articles whose statements have not all come
 
     def stamps(self) -> dict[str, str]:
-        """Return the files as they were when ``wiki.settle`` read them, each with a text that changes with it."""
+        """Return the files, each with a text that changes with it."""
         return {f"{self.folder}{slug}": mark for slug, mark in self.settled.items()}
 
     def mark(self, name: str, text: str | None) -> str:
@@ -178,6 +177,11 @@ class Articles:
         return Page(name.removeprefix(self.folder), text).pieces()
 
     # -- writing
+
+    @cached_property
+    def settled(self) -> dict[str, str]:
+        """The articles as ``wiki.settle`` read them, each with a text that changes with its file."""
+        return self.keeper.store.articles()
 
     @cached_property
     def slugs(self) -> set[str]:

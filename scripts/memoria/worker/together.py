@@ -120,10 +120,9 @@ def exchange(
 ) -> Exchanged:  # fmt: skip
     """Exchange now; the caller holds the lock of the exchange."""
     with Keeper(home.paths, home.zone) as keeper:
-        first = Round(home, keeper, records, taken, restored)
-        done = first.run(carrier, server)
+        done = Round(home, keeper, records, taken, restored).run(carrier, server)
         count = _forget(home, keeper, records, done.forgotten)
-        if count or (carrier and not done.failure and records.unsent(first.machine)):  # what stands again here
+        if count or (carrier and not done.failure and records.unsent()):  # what stands again here
             Round(home, keeper, records).run(carrier, server)
         keeper.refresh()
         with closing(Ledger(home.paths)) as ledger:
