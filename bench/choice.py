@@ -265,7 +265,7 @@ def _ask(
         model = StandIn(words, choose)
         setattr(weigher, "Metered", model)  # noqa: B010
         for request in given:
-            said += weigher.weighed(home, weigher.Request.read(request.decode(), home))[1]
+            said += weigher.weigh(home, weigher.Request.read(request.decode(), home))[1]
         rows = [row for row in said.splitlines() if row.startswith("- [")]
         notes = [row for row in rows if not any(text in row for text in own.get(prompt, ()))]
         is_beside = bool(needed) and any(needed in row for row in notes)

@@ -180,7 +180,7 @@ class Played(Player):
         if not handed:
             return tuple(str(answer or "").split("\\n"))[1:]
         request = Request.read(handed[0].decode(), self.home)
-        offer = Offer(self.home, request.asked, request.project, request.session)
+        offer = Offer(self.home, request.search_text, request.project, request.session)
         return tuple(note.line for note in offer.notes())
 
     def _page(self, project: str) -> str:

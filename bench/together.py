@@ -172,7 +172,7 @@ class WrittenLife(Life):
 
     def _comment(self, machine: Machine) -> None:
         for page in machine.pages():
-            if all(not section.named("My notes") for section in page.sections):
+            if all(not section.is_headed("My notes") for section in page.sections):
                 page.insert(Section("My notes", "## My notes"), len(page.sections))
                 machine.wiki().path(page.slug).write_bytes(Wiki.encode(page))
         super()._comment(machine)

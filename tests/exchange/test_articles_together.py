@@ -70,7 +70,9 @@ def meet(*machines: Machine) -> None:
 
 def rows(machine: Machine, heading: str, slug: str = SLUG) -> set[str]:
     """Return the texts of the lines under a heading."""
-    return {claim.text for section, _, claim in Article(slug, text(machine, slug)).lines() if section.named(heading)}
+    return {
+        claim.text for section, _, claim in Article(slug, text(machine, slug)).lines() if section.is_headed(heading)
+    }
 
 
 def pairs(machine: Machine) -> list[dict[str, str]]:

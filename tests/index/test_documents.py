@@ -64,12 +64,12 @@ def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
         article.aliases,
         article.front.texts("tags"),
     )
-    assert found.date == (article.updated or article.front.text("created"))
+    assert found.date == (article.last_day or article.front.text("created"))
     texts = {(passage.label, passage.text.partition(" daily/")[0].partition("\n")[0]) for passage in found.passages}
     bullets = {text.lstrip("-*+ ") for _, text in texts}
     assert all(claim.text in bullets for claim in article.claims if claim.text)
     for section in article.sections:
-        for _, claim in section.claims() if not section.named(HISTORY) else ():
+        for _, claim in section.claims() if not section.is_headed(HISTORY) else ():
             deep = any(row.startswith(("### ", "# ", "**")) for row in section.rows)
             label = "" if section.heading == article.title else section.heading
             assert deep or any((label, f"{mark} {claim.text}") in texts for mark in "-*+")

@@ -103,7 +103,7 @@ def test_each_section_stands_in_its_place() -> None:
         page.relate("concepts/shop", "The [shop]", "it  sells")
         page.relate(page.slug, "itself")
     assert f"## Related\n\n- Related {cited}\n- [[concepts/shop|The  shop]]: it sells\n\n## history" in page.render()
-    assert page.related == 1
+    assert page.degree == 1
     named = [heading_of(text) for text in ("## Own  topic: ", "history", "...", "x" * 61)]
     assert named == ["Own topic", "", "", "x" * 60]
 
@@ -156,7 +156,7 @@ def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it() -> None:
     front, _, bare = text.rpartition("---\n")
     for bits in bent(bare.split("\n"), 60):
         page = article(f"{front}---\n" + "\n".join(bits))
-        seen: list[object] = [page.headed_claims, page.past, page.links, page.related, page.summary, page.updated]
+        seen: list[object] = [page.headed_claims, page.past, page.links, page.degree, page.summary, page.last_day]
         seen += [(section.heading, n, claim, page.since(section, n)) for section, n, claim in page.lines()]
         seen += [page.relate("concepts/shop", "Shop"), page.relate("concepts/quay", "The Quay", "it is near")]
         page.add(Claim("Added.", (S3,), "l-e5"))

@@ -109,7 +109,7 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
         article = wiki.wiki.get(SLUG)
         assert article
         assert (article.title, article.aliases) == ("Door", ["Port"]), "by one model once, then it is settled"
-        assert article.updated == f"2026-11-{day}"
+        assert article.last_day == f"2026-11-{day}"
     wiki.log(entry("c3", 19, learned=stated(*TIDES)))
     wiki.compile([placed("tides", "l-c30", "l-c31", title="Tides", aliases=["tides", "Ebb"])])
     tides = wiki.wiki.get("concepts/tides")

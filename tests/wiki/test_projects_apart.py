@@ -16,7 +16,7 @@ from memoria.recall import session_start
 from memoria.statements.fact import GLOBAL
 from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article, Claim
-from memoria.wiki.folder import Owners, is_name, unquoted
+from memoria.wiki.folder import Owners, is_name, unquote
 from wiki_home import WikiHome, entry, placed
 
 ONE, TWO = "api-111111", "api-222222"
@@ -137,4 +137,4 @@ def test_a_title_names_something_without_the_quotes_around_it() -> None:
     names = ["", "42", "v2", "x", "é", "X 1", "deadbeef1", "123e4567-e89b-12d3-a456-426614174000", "C++", "42 things"]
     assert list(map(is_name, names)) == [False, False, False, False, True, True, False, False, False, True]
     titles = [' "Port" ', "„Der Port“", "the 'port'", "'port", "port"]
-    assert list(map(unquoted, titles)) == ["Port", "Der Port", "the 'port'", "'port", "port"]
+    assert list(map(unquote, titles)) == ["Port", "Der Port", "the 'port'", "'port", "port"]

@@ -165,7 +165,7 @@ def test_what_is_cleared_is_nowhere_in_the_state(root: Path) -> None:
     work.commit(NEW, read(), "a test")
     work.clear()
     assert work.steps() == []
-    work.noted()
+    work.forget()
     assert [path for path in (root.parent / "undo").rglob("*") if path.is_file()] == []
 
 

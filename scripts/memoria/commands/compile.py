@@ -113,7 +113,7 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
     failure = take_all(compile_, batches, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
     if not failure:
-        compile_.looked(batches)
+        compile_.mark_compiled(batches)
     refresh.prepare_all(compile_.home, compile_.ledger, compile_.index, compile_.keeper)
     notices.prepare_day(compile_.home)
     log.info("%s", _counts(compile_, report, total))

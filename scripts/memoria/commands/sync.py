@@ -71,7 +71,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
             print(f"{amount(missing, 'piece')} written again.\n" if missing else "", end="")
             if done.held:
-                print(together.held(done.held))
+                print(together.describe_held(done.held))
             if refused := records.get("refused", {}):
                 what = f"the memory server refused {amount(len(refused), 'fact')} ({next(iter(refused.values()))})"
                 raise ExpectedError(f"{what}. Edit the fact; each exchange tries again.")
@@ -162,7 +162,7 @@ def _lines(home: Home, told: dict[str, Any], server: dict[str, Any]) -> Iterator
     for machine in told["machines"]:
         yield f"{machine['label']} met {_when(home, machine['met'])}"
     if told["held"]:
-        yield together.held(told["held"])
+        yield together.describe_held(told["held"])
     for pair in told["pairs"]:
         yield together.PAIR.format(**pair)
 

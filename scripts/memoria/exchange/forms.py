@@ -259,10 +259,10 @@ class Page(Article):
         told |= {"summary": self.summary} if self.wrote_summary else {}
         yield Piece(self.slug, ARTICLE, pack(told), self.project)
         placed: set[str] = set()
-        for section in sorted(self.sections, key=lambda section: section.named(HISTORY)):
+        for section in sorted(self.sections, key=lambda section: section.is_headed(HISTORY)):
             for _, part, text in self._rows(section):
                 if part not in placed:
-                    yield Piece(f"{self.slug}#{part}", PLACE, text, self.project, follows=section.named(HISTORY))
+                    yield Piece(f"{self.slug}#{part}", PLACE, text, self.project, follows=section.is_headed(HISTORY))
                 placed.add(part)
         for part, rows in self._prose():
             if any(row.strip() for row in rows[1:]):
@@ -274,7 +274,7 @@ class Page(Article):
             part = _part(claim, section)
             if part:
                 nested = map(_reason, Section(section.heading, section.raw, list(section.rows)).cut(number)[1:])
-                is_shown = part == claim.id and not claim.is_own and not section.named(HISTORY)
+                is_shown = part == claim.id and not claim.is_own and not section.is_headed(HISTORY)
                 row = "" if is_shown else claim.render()
                 yield number, part, "\n".join([section.heading, row, *nested])
 
@@ -315,7 +315,7 @@ class Page(Article):
     def place(self, part: str, text: str, claim: Claim | None, store: Store) -> None:
         """Write a row under its heading, in place of the one that stands elsewhere; in the history it stays."""
         heading, row, *nested = text.split("\n")
-        if any(section.named(HISTORY) for section, number in self._find(part)):
+        if any(section.is_headed(HISTORY) for section, number in self._find(part)):
             return
         self.displace(part)
         rows = [claim.render() if claim else row, *nested]
@@ -381,10 +381,10 @@ def new_page(slug: str, text: str) -> Page:
 
 def _part(claim: Claim, section: Section) -> str:
     """Return by which part of its id a row is known: a statement, those that it connects, a page, or its own words."""
-    if section.named(RELATED):
+    if section.is_headed(RELATED):
         links = markdown.links(claim.render())
         return f"r-{links[0].target.removesuffix('.md')}" if links else ""
-    if section.named(HISTORY) and not claim.ids and claim.text.startswith("Until "):
+    if section.is_headed(HISTORY) and not claim.ids and claim.text.startswith("Until "):
         return f"h-{claim.digest}"
     return f"c-{sha256(' '.join(sorted(claim.ids)))[:8]}" if claim.is_connection else claim.id
 

@@ -36,7 +36,7 @@ def read(text: str, prompt: Prompt) -> JsonObject:
 
 def check(value: object, schema: JsonObject) -> JsonObject:
     """Return ``value`` without control characters and with the schema's defaults; raise BadAnswerError on a misfit."""
-    data = _completed(_cleaned(value), schema)
+    data = _complete(_clean(value), schema)
     for place, problem in problems(schema, data):
         reason = printable.sentence(f"{place or 'the answer'} {problem}")
         raise BadAnswerError(f"The model's answer does not fit: {reason}")
@@ -128,26 +128,26 @@ def _as_object(value: Any, schema: JsonObject) -> Any:
     return {required[0]: value} if isinstance(value, list) and is_list else value
 
 
-def _cleaned(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return fence.visible(value.replace("\r\n", "\n")).strip()
     if isinstance(value, list):
-        return [_cleaned(item) for item in value]
+        return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _cleaned(item) for key, item in value.items()}
+        return {str(key): _clean(item) for key, item in value.items()}
     return value
 
 
-def _completed(value: Any, schema: JsonObject) -> Any:
+def _complete(value: Any, schema: JsonObject) -> Any:
     """Return ``value`` with defaults for what is missing or null, and without what the schema does not name."""
     if isinstance(value, list) and "items" in schema:
-        return [_completed(item, schema["items"]) for item in value]
+        return [_complete(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:
         return value
     data = {}
     for name, part in schema["properties"].items():
         if value.get(name) is not None:
-            data[name] = _completed(value[name], part)
+            data[name] = _complete(value[name], part)
         elif "default" in part:
             data[name] = copy.deepcopy(part["default"])
     return data

@@ -69,14 +69,14 @@ class Ollama:
             reply: Any = json.loads(raw)
         except urllib.error.HTTPError as error:
             error.close()  # the error is an open response as well
-            raise self._refused(error.code) from error
+            raise self._refusal(error.code) from error
         except (OSError, ValueError) as error:
             raise self._unreachable(error) from error
         if not isinstance(reply, dict):
             raise ModelUnavailableError(f"{self.url} is not an ollama server.", retry_now=False)
         return reply
 
-    def _refused(self, status: int) -> ModelUnavailableError:
+    def _refusal(self, status: int) -> ModelUnavailableError:
         if status == 404:
             remedy = f"ollama has no model {self.model!r}: run `ollama pull {self.model}`."
             return ModelUnavailableError(remedy, retry_now=False)

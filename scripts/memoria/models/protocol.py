@@ -111,7 +111,7 @@ class Chain:
                     asked = prompt.again(str(error))
             else:
                 return replace(completion, failures=(*failures, *completion.failures))
-        raise _combined(tuple(failures))
+        raise _combine(tuple(failures))
 
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
@@ -154,7 +154,7 @@ def problems(settings: Settings) -> list[str]:
     return wrong
 
 
-def _combined(failures: tuple[ModelError, ...]) -> ModelError:
+def _combine(failures: tuple[ModelError, ...]) -> ModelError:
     """Return one error for all failures.
 
     A transient fault comes first, because a retry may help soon. A bad answer comes before a model that needs a person:

@@ -75,14 +75,14 @@ def play(item: Item, prompt: Prompt, name: str) -> Completion:
                 time.sleep(0.02)
             return play(item["answer"], prompt, name)
     try:
-        data = answer.read(item, prompt) if isinstance(item, str) else _filled(item, prompt)
+        data = answer.read(item, prompt) if isinstance(item, str) else _fill(item, prompt)
     except BadAnswerError as error:
         error.usage = usage
         raise
     return Completion(data, name, usage)
 
 
-def _filled(item: JsonObject, prompt: Prompt) -> JsonObject:
+def _fill(item: JsonObject, prompt: Prompt) -> JsonObject:
     """Return an answer, checked, with the ids that its marks stand for."""
     new = list(prompt.material.get("statements", ()))
     told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ()), *new]

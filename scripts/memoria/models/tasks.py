@@ -115,7 +115,7 @@ def flush(material: JsonObject) -> Prompt:
     )
     items = (f"{one['id']} · {one['day']} · {_cut(one['text'], NAME_CHARS)}" for one in material.get("open_items", ()))
     parts = [
-        ("known", "\n".join(map(_known, material.get("known", ())))),
+        ("known", "\n".join(map(_known_row, material.get("known", ())))),
         ("just before", material.get("before", "")),
         ("open items", "\n".join(items)),
         ("conversation", "\n".join([f"project: {material['project']}", *blocks])),
@@ -123,7 +123,7 @@ def flush(material: JsonObject) -> Prompt:
     return _prompt("flush", FLUSH_SCHEMA, parts, material)
 
 
-def _known(known: JsonObject) -> str:
+def _known_row(known: JsonObject) -> str:
     """Return the row of a known statement; the id of one without phrases by which it is asked for is marked."""
     mark = "" if known["is_asked"] else "*"
     about = f"{known['id']}{mark} · {known['kind']} · {known['day']} · {known['origin']}"
@@ -164,7 +164,7 @@ def widen(material: JsonObject) -> Prompt:
 
     ``material``: ``{"prompt": str, "conversation": str}``; the conversation is what was said before.
     """
-    return _prompt("widen", WIDEN_SCHEMA, _asked(material), material)
+    return _prompt("widen", WIDEN_SCHEMA, _prompt_parts(material), material)
 
 
 def weigh(material: JsonObject) -> Prompt:
@@ -173,10 +173,10 @@ def weigh(material: JsonObject) -> Prompt:
     ``material``: that of ``widen`` with ``"notes": [str]``.
     """
     rows = (f"{number}: {note}" for number, note in enumerate(material["notes"], 1))
-    return _prompt("weigh", WEIGH_SCHEMA, [*_asked(material), ("notes", "\n".join(rows))], material)
+    return _prompt("weigh", WEIGH_SCHEMA, [*_prompt_parts(material), ("notes", "\n".join(rows))], material)
 
 
-def _asked(material: JsonObject) -> list[tuple[str, str]]:
+def _prompt_parts(material: JsonObject) -> list[tuple[str, str]]:
     """Return a prompt, below the conversation before it, as labelled parts."""
     return [("conversation", material["conversation"]), ("prompt", material["prompt"])]
 

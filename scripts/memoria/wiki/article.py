@@ -65,7 +65,7 @@ class Claim:
 
     def render(self) -> str:
         """Return the claim as a bullet line."""
-        return f"- {self.text}{cited(self.sources)}{f' ^{self.block}' if self.block else ''}"
+        return f"- {self.text}{cite(self.sources)}{f' ^{self.block}' if self.block else ''}"
 
     @property
     def is_own(self) -> bool:
@@ -103,7 +103,7 @@ class Claim:
         return max(map(_day, self.sources), default="")
 
 
-def cited(sources: Iterable[str]) -> str:
+def cite(sources: Iterable[str]) -> str:
     """Return links to entries, each after a blank and shown by its day; several of one day show the day once."""
     counts: Counter[str] = Counter()
     links = []
@@ -151,14 +151,14 @@ class Section:
         else:
             self.rows[number:number] = block
 
-    def named(self, heading: str) -> bool:
+    def is_headed(self, heading: str) -> bool:
         """Return whether the section has this heading, ignoring case."""
         return self.heading.casefold() == heading.casefold()
 
     @property
     def is_claims(self) -> bool:
         """Whether memoria gives sections this heading."""
-        return any(map(self.named, (*_FIRST, *_LAST)))
+        return any(map(self.is_headed, (*_FIRST, *_LAST)))
 
     def claims(self) -> Iterator[tuple[int, Claim]]:
         """Yield the row number and the claim of each bullet line outside code."""
@@ -279,7 +279,7 @@ class Article:
             self.front.set("project", f"{project.name_of(key)} · {key}")
 
     @property
-    def updated(self) -> str:
+    def last_day(self) -> str:
         """ISO day of the newest entry in it."""
         return self.front.text("updated")
 
@@ -322,7 +322,7 @@ class Article:
     @property
     def past(self) -> list[Claim]:
         """The claims under History."""
-        claims = [claim for section in self.sections if section.named(HISTORY) for _, claim in section.claims()]
+        claims = [claim for section in self.sections if section.is_headed(HISTORY) for _, claim in section.claims()]
         return [claim.without_end() for claim in claims]
 
     @property
@@ -332,14 +332,14 @@ class Article:
         return markdown.links("\n".join(rows))
 
     @property
-    def related(self) -> int:
+    def degree(self) -> int:
         """How many articles it names as related."""
-        return sum(row.startswith("- [[") for part in self.sections if part.named(RELATED) for row in part.rows)
+        return sum(row.startswith("- [[") for part in self.sections if part.is_headed(RELATED) for row in part.rows)
 
     def section(self, heading: str) -> Section:
         """Return the section with this heading; insert it in its place when it is missing (history last)."""
         for section in self.sections:
-            if section.named(heading):
+            if section.is_headed(heading):
                 return section
         place = next((n for n, other in enumerate(self.sections) if _is_later(other, heading)), len(self.sections))
         section = Section(heading, f"## {heading}")
@@ -359,22 +359,22 @@ class Article:
 
     def _claims(self) -> Iterator[tuple[Section, int, Claim]]:
         for section in self.sections:
-            if section.named(RELATED) or section.named(HISTORY):
+            if section.is_headed(RELATED) or section.is_headed(HISTORY):
                 continue
             for number, claim in section.claims():
-                if claim.sources or claim.is_own or section.named(KEY_POINTS):
+                if claim.sources or claim.is_own or section.is_headed(KEY_POINTS):
                     yield section, number, claim
 
     def lines(self) -> Iterator[tuple[Section, int, Claim]]:
         """Yield every line of a statement, also those under History, with its section and row."""
         for section in self.sections:
-            if not section.named(RELATED):
+            if not section.is_headed(RELATED):
                 yield from ((section, number, claim) for number, claim in section.claims())
 
     @property
     def unread(self) -> dict[str, Claim]:
         """The rows, by id, in which a statement stands without a line of its own: a person gave it another form."""
-        parts = [part for part in self.sections if not part.named(HISTORY) and not part.named(CONNECTIONS)]
+        parts = [part for part in self.sections if not part.is_headed(HISTORY) and not part.is_headed(CONNECTIONS)]
         told = {claim.id for part in parts for _, claim in part.claims()}
         rows = (f"- {row.strip()}" for rows in (self.lead, *(part.rows for part in parts)) for row in rows)
         found = ((ident, Claim.parse(row)) for row in rows for ident in STATEMENT.findall(row) if ident not in told)
@@ -424,7 +424,7 @@ class Article:
     def forget_reasons(self, is_gone: Callable[[str], bool]) -> bool:
         """Remove what is gone from what the history says to hold instead, and its former wordings; return if any is."""
         changed = False
-        for section in filter(lambda section: section.named(HISTORY), self.sections):
+        for section in filter(lambda section: section.is_headed(HISTORY), self.sections):
             for number, claim in reversed(list(section.claims())):
                 below = slice(number + 1, section.block(number))
                 kept = [row for row in section.rows[below] if not any(map(is_gone, _reason_ids(row)))]
@@ -438,12 +438,12 @@ class Article:
     def renew_reasons(self, line_of: Callable[[str], Claim | None]) -> None:
         """Let the history say what holds instead by the present lines of statements."""
 
-        def renewed(row: str) -> str:
+        def renew(row: str) -> str:
             now = map(line_of, _reason_ids(row) if row.startswith(_SINCE) else ())
             return next((_since(claim) for claim in now if claim), row)
 
-        for section in filter(lambda section: section.named(HISTORY), self.sections):
-            rows = list(map(renewed, section.rows))  # which may say the same now, in what were two wordings
+        for section in filter(lambda section: section.is_headed(HISTORY), self.sections):
+            rows = list(map(renew, section.rows))  # which may say the same now, in what were two wordings
             section.rows = [row for n, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[n - 1]]
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
@@ -458,7 +458,7 @@ class Article:
     def touch(self, day: date) -> None:
         """Update the page's days for an entry of ``day``, which may be older than the page when history is ingested."""
         iso = day.isoformat()
-        if iso > self.updated:
+        if iso > self.last_day:
             self.front.set("updated", iso)
         if iso < self.front.text("created"):
             self.front.set("created", iso)
@@ -468,8 +468,8 @@ def _is_later(section: Section, heading: str) -> bool:
     """Return whether a section belongs below one with this heading."""
     known = [*_FIRST, *_LAST]
     after = known[known.index(heading) :] if heading in known else list(_LAST)
-    own = heading in _FIRST and not any(map(section.named, known))
-    return any(map(section.named, after)) or (own and any(claim.sources for _, claim in section.claims()))
+    own = heading in _FIRST and not any(map(section.is_headed, known))
+    return any(map(section.is_headed, after)) or (own and any(claim.sources for _, claim in section.claims()))
 
 
 def without_sources(row: str, sources: Collection[str]) -> str:

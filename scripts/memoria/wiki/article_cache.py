@@ -48,7 +48,7 @@ class Row:
         """Return the row of an article."""
         aliases = tuple(map(_clean, article.aliases))
         targets = (link.target for link in article.links if not link.target.startswith("daily/"))
-        return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), aliases,
+        return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.last_day), aliases,
                    project=_clean(article.project), links=tuple(dict.fromkeys(map(_clean, targets))))  # fmt: skip
 
 

@@ -123,7 +123,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _NUMBER = re.compile(r"v?\d+|(?=[0-9a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
 
 
-def unquoted(title: str) -> str:
+def unquote(title: str) -> str:
     """Return a title without quotation marks around it."""
     plain = title.strip()
     return plain.strip(_QUOTES).strip() if plain[:1] in _QUOTES and plain[-1:] in _QUOTES else plain

@@ -79,7 +79,7 @@ def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], 
     return "\n".join(rows) + "\n"
 
 
-def appended(folder: Path, block: str) -> dict[str, bytes]:
+def append_block(folder: Path, block: str) -> dict[str, bytes]:
     """Return what to append to the log in ``folder`` for a block, with the introduction when there is no log yet."""
     return {LOG: ("" if (folder / LOG).exists() else LOG_INTRO).encode() + block.encode()}
 
@@ -125,4 +125,4 @@ def commit(
     for name in lists:
         path = folder / name
         digests[name] = digest(home_files.read_if_there(path))
-    Transactions(paths).commit(changes | lists, digests, label, ends, appended(folder, block))
+    Transactions(paths).commit(changes | lists, digests, label, ends, append_block(folder, block))

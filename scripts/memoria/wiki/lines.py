@@ -101,14 +101,14 @@ def _rank(ident: str, store: Store) -> tuple[datetime, str, datetime, str] | Non
     return first.time, first.id, fact.time, fact.id
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return the words of a text, whatever a formatter made of its marks."""
     return " ".join(words(text))
 
 
 def is_same_text(text: str, other: str) -> bool:
     """Return whether two texts consist of the same words."""
-    return folded(text) == folded(other)
+    return fold(text) == fold(other)
 
 
 def is_rewording(text: str, known: str) -> bool:
@@ -129,7 +129,7 @@ def places(article: Article, store: Store) -> list[Place]:
     found: dict[str, Place] = {}
     for section, _, claim in article.lines():
         if claim.id and not (claim.id in found and found[claim.id].is_current):
-            found[claim.id] = Place(claim.id, claim.day, not section.named(HISTORY), claim.without_end().text)
+            found[claim.id] = Place(claim.id, claim.day, not section.is_headed(HISTORY), claim.without_end().text)
     former = {ident: place.words for ident, place in store.places(article.slug).items()}
     unread = (Place(ident, each.day, True, former.get(ident, "")) for ident, each in article.unread.items())
     return list((found | {place.id: place for place in unread}).values())
@@ -140,17 +140,17 @@ def is_for_statements(section: Section) -> bool:
     return section.is_claims or any(claim.ids for _, claim in section.claims())
 
 
-def unnamed(article: Article) -> list[tuple[Section, int, Claim]]:
+def unnamed_lines(article: Article) -> list[tuple[Section, int, Claim]]:
     """Return the current lines that have no id yet and may get one."""
     return [
         (section, number, claim)
         for section, number, claim in article.lines()
-        if not section.named(HISTORY) and not (claim.ids or claim.block or STATEMENT.search(claim.text))
+        if not section.is_headed(HISTORY) and not (claim.ids or claim.block or STATEMENT.search(claim.text))
         and words(claim.text) and (claim.sources or is_for_statements(section))
     ]  # fmt: skip
 
 
-def found_on(article: Article, section: Section, claim: Claim, undated: date, origins: Mapping[str, str]) -> Fact:
+def unlogged_fact(article: Article, section: Section, claim: Claim, undated: date, origins: Mapping[str, str]) -> Fact:
     """Return the statement that stands on an article alone, of an earlier version or by a person.
 
     Its day is that of the newest entry that it cites, ``undated`` when it cites none; it was said by the user when it
@@ -235,7 +235,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str],
             emptied.append(section)
     if dropped:
         _drop_topics(article, emptied)
-        _plain_related(article)
+        _strip_related(article)
         article.summarise(summary_of(article))
     if needle:
         dropped += _without_text(article, needle)
@@ -301,7 +301,7 @@ def _without_text(article: Article, needle: str) -> int:
     return dropped
 
 
-def _plain_related(article: Article) -> None:
+def _strip_related(article: Article) -> None:
     for section in article.sections:
         if section.heading == RELATED:
             section.rows = [re.sub(r"^(- \[\[[^\]]*\]\]):.*$", r"\1", row) for row in section.rows]

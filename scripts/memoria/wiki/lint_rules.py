@@ -60,7 +60,7 @@ def missing_sources(snapshot: Snapshot) -> Found:
                 yield slug, f"no source for “{claim.text[:100]}”"
 
 
-def ended(snapshot: Snapshot) -> Found:
+def find_ended(snapshot: Snapshot) -> Found:
     """Find statements that hold no longer in rows that a person gave another form, which memoria leaves alone."""
     facts = [fact for day in snapshot.daily.days() for fact in Lines(snapshot.daily).read(day)]
     over = {fact.id for fact in facts if fact.ended}
@@ -112,7 +112,7 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "dead-source": (ERROR, dead_sources),
     "block-id": (ERROR, block_ids),
     "frontmatter": (ERROR, frontmatter),
-    "ended": (WARNING, ended),
+    "ended": (WARNING, find_ended),
     "path": (WARNING, paths),
     "missing-source": (WARNING, missing_sources),
     "duplicate-title": (WARNING, duplicate_titles),

@@ -20,7 +20,7 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki import lines
 from memoria.wiki.article import CONNECTIONS, HISTORY, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import Owners, Wiki, find_slug, is_name, slugify, unquoted
+from memoria.wiki.folder import Owners, Wiki, find_slug, is_name, slugify, unquote
 from memoria.wiki.settle import bring
 from memoria.wiki.transaction import digest
 
@@ -55,7 +55,7 @@ class Placing:
     def take(self, answer: JsonObject) -> None:
         """Apply an answer; what it gets wrong is listed in ``refused`` and left out."""
         proposals = {slugify(_name(row["slug"])): row for row in answer["articles"]}
-        wanted = self._wanted(answer["places"])
+        wanted = self._wanted_places(answer["places"])
         counts = dict.fromkeys(proposals, 0)
         for name, _ in wanted.values():
             counts[slugify(_name(name))] = counts.get(slugify(_name(name)), 0) + 1
@@ -85,7 +85,7 @@ class Placing:
 
     # -- where a statement stands
 
-    def _wanted(self, places: Sequence[JsonObject]) -> dict[str, tuple[str, str]]:
+    def _wanted_places(self, places: Sequence[JsonObject]) -> dict[str, tuple[str, str]]:
         """Return the article and section that an answer names for each statement, the first of each."""
         found: dict[str, tuple[str, str]] = {}
         stand = map(self.keeper.store.get, self.keeper.store.told_ids() & (self.new.keys() | self.shown.keys()))
@@ -108,10 +108,10 @@ class Placing:
         """Return the article that a name means, and the section there."""
         bare = slugify(_name(name))
         proposal = proposals.get(bare, {"slug": bare, "title": bare.replace("-", " ").capitalize(), "aliases": []})
-        known = self._known(name, proposal)
+        known = self._find_known(name, proposal)
         if known and (article := self.open(known)):
             return article, section
-        title = unquoted(str(proposal["title"] or bare.replace("-", " ").capitalize()))
+        title = unquote(str(proposal["title"] or bare.replace("-", " ").capitalize()))
         if not is_name(title):
             return self._own_page(), ""
         waiting = self._waiting(title)
@@ -126,17 +126,19 @@ class Placing:
         """Return the other statements of a topic without an article, which stand on the project's page by its name."""
         page = self.open(self._own_slug())
         rows = page.lines() if page else ()
-        return [row.id for part, _, row in rows if row.id not in self.new and part.named(title) and self._holds(row.id)]
+        return [
+            row.id for part, _, row in rows if row.id not in self.new and part.is_headed(title) and self._holds(row.id)
+        ]
 
-    def _known(self, name: str, proposal: JsonObject) -> str:
+    def _find_known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
         visible = self.owners.visible(self.key)
         told_apart = self.owners.free_slug(FOLDER, slugify(_name(name)), self.key)  # from another project's
         if slug := find_slug(name, visible) or (told_apart if told_apart in visible else ""):
             return slug
-        return self._titled([proposal["title"], *proposal["aliases"]], visible)
+        return self._find_titled([proposal["title"], *proposal["aliases"]], visible)
 
-    def _titled(self, names: Iterable[str], slugs: Iterable[str]) -> str:
+    def _find_titled(self, names: Iterable[str], slugs: Iterable[str]) -> str:
         """Return the first of these articles that has one of the names as a title, ``""`` when none has."""
         wanted = set(filter(None, map(stems, names)))
         for slug in sorted(slugs):
@@ -162,7 +164,7 @@ class Placing:
         titles, visible = self._own_titles(), self.owners.visible(self.key)
         named = (slug for title in titles if (slug := f"{FOLDER}/{slugify(title)}") in visible)
         own = (slug for slug in visible if self.owners.pages[slug] == self.key)
-        return next(named, "") or self._titled(titles, own)
+        return next(named, "") or self._find_titled(titles, own)
 
     def open(self, slug: str) -> Article | None:
         """Return an article as it is so far; None when it cannot be read, or does not exist."""
@@ -202,24 +204,24 @@ class Placing:
         if any(page and ident in page.unread for page in (article, former)):
             return  # a person gave its line another form
         if article.shows(ident):
-            here = next(line for line in article.lines() if line[2].id == ident and not line[0].named(HISTORY))
-            if section and not here[0].named(heading):
+            here = next(line for line in article.lines() if line[2].id == ident and not line[0].is_headed(HISTORY))
+            if section and not here[0].is_headed(heading):
                 lines.place(article, heading, article.cut(*here[:2]), ident, self.keeper.store)
             return
         rows = self._cut(former, ident) if former else []
-        rows = rows or [lines.claim_of(self._adopted(fact), self.keeper.store).render()]
+        rows = rows or [lines.claim_of(self._adopt(fact), self.keeper.store).render()]
         lines.place(article, heading, rows, ident, self.keeper.store)
         article.touch(self.keeper.zone.day(fact.time))
 
     def _cut(self, page: Article, ident: str) -> list[str]:
         """Remove a statement's line from the page that shows it, and return its rows; of its own line, none."""
         for section, number, claim in list(page.lines()):
-            if claim.id == ident and not section.named(HISTORY):
+            if claim.id == ident and not section.is_headed(HISTORY):
                 rows = page.cut(section, number)
                 return [] if claim.is_own else rows
         return []
 
-    def _adopted(self, fact: Fact) -> Fact:
+    def _adopt(self, fact: Fact) -> Fact:
         """Return a statement whose line can link to it: one that stood on an article alone is written to its log."""
         if self.keeper.store.day(fact.id) is None:
             self.keeper.write(fact)
@@ -231,7 +233,7 @@ class Placing:
         """Take further names for an article, and another title while it has the one that it was founded with."""
         known = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
         known.add(article.title.casefold())
-        title = unquoted(str(proposal.get("title", "")))
+        title = unquote(str(proposal.get("title", "")))
         if slugify(article.title) == article.name and title.casefold() not in known and is_name(title):
             article.rename(title)
         known.add(article.title.casefold())
@@ -257,13 +259,13 @@ class Placing:
 
     def _link(self, row: JsonObject) -> None:
         """Link two articles in both directions, with the reason; a page for all projects names none of one project."""
-        one, other = (self._known(row[side], {"title": "", "aliases": []}) for side in ("from", "to"))
+        one, other = (self._find_known(row[side], {"title": "", "aliases": []}) for side in ("from", "to"))
         page, target = self.open(one), self.open(other)
         if page is None or target is None or not plain(row["why"]):
             self.refused.append(f"no link between {row['from']!r} and {row['to']!r}")
             return
         for here, there in ((page, target), (target, page)):
-            if here.related < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
+            if here.degree < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
                 here.relate(there.slug, there.title, plain(row["why"]))
 
     def _connect(self, row: JsonObject) -> None:

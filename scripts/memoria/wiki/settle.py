@@ -80,11 +80,11 @@ class Settle:
         transactions.recover()
         for _ in range(TRIES):
             try:
-                slugs = self._settle({name.removesuffix(".md") for name in transactions.swapped()})
+                slugs = self._settle({name.removesuffix(".md") for name in transactions.swapped_files()})
             except ChangedError as error:
                 log.info("%s; looking again", error)
             else:
-                transactions.noted(but_present=self.label == FOLLOWS)  # which a compile that is asked for does again
+                transactions.forget(but_present=self.label == FOLLOWS)  # which a compile that is asked for does again
                 return slugs
         return []
 
@@ -120,7 +120,7 @@ class Settle:
             store.forget_article(slug)
         if self._articles.keys() - known.keys() or (self.again and ours):
             held = store.entries()  # of what ended, only the line that cites its entry shows it
-            self._logged = {(f"e-{held.get(fact.id)}" if fact.ended else fact.project, lines.folded(fact.content)): fact
+            self._logged = {(f"e-{held.get(fact.id)}" if fact.ended else fact.project, lines.fold(fact.content)): fact
                             for fact in store.facts(live=False) if store.day(fact.id)}  # fmt: skip
         told = store.told_ids(self._articles)
         told |= {claim.id for article in self._articles.values() for claim in article.claims}
@@ -165,7 +165,7 @@ class Settle:
 
     def _take(self, found: Collection[Edit]) -> list[End]:
         """Write a person's changes to the statements, and their ids to the lines; return the ends."""
-        moved = self._moved(found)
+        moved = self._moved_ids(found)
         ends: list[End] = []
         for edit in found:
             if edit.what == REWORDED:
@@ -182,7 +182,7 @@ class Settle:
                 ends += self._end(edit)
         return ends
 
-    def _moved(self, found: Collection[Edit]) -> set[str]:
+    def _moved_ids(self, found: Collection[Edit]) -> set[str]:
         """Return the ids of the lines that are gone from an article and stand on another one now, or in a note."""
         gone = {edit.id for edit in found if edit.what == GONE}
         moved = {ident for article in self._articles.values() for ident in gone if article.shows(ident)}
@@ -193,7 +193,7 @@ class Settle:
                 moved |= {ident for ident in gone if f"#^{ident}" in text}
         return moved
 
-    def _said(self, text: str, kind: str, place: str, supersedes: tuple[str, ...] = ()) -> tuple[Fact, bool] | None:
+    def _learn(self, text: str, kind: str, place: str, supersedes: tuple[str, ...] = ()) -> tuple[Fact, bool] | None:
         """Store what a person wrote; return the statement as it is known, and whether it is new.
 
         None when it may not be written down.
@@ -210,7 +210,7 @@ class Settle:
     def _replace(self, edit: Edit) -> list[End]:
         """Let a person's words end what the line said; the line shows the new statement, the history the old one."""
         old = self._own(edit)
-        if not (said := self._said(edit.text, old.kind, old.project, (old.id,))):
+        if not (said := self._learn(edit.text, old.kind, old.project, (old.id,))):
             return []
         new, is_new = said
         article, day = self._articles[edit.slug], self.keeper.zone.day(clock.now())
@@ -218,18 +218,18 @@ class Settle:
         was = lines.claim_of(old, self.keeper.store)
         _add_past(article, was, day, lines.claim_of(new, self.keeper.store))
         born = {"born": new.id} if is_new else {}
-        return [end | born for end in self._ended(old.id, "changed by hand in an article")]
+        return [end | born for end in self._store_end(old.id, "changed by hand in an article")]
 
     def _add(self, edit: Edit) -> None:
         place = self._articles[edit.slug].project or GLOBAL
-        if said := self._said(edit.text, lines.kind_of(edit.heading), place):
+        if said := self._learn(edit.text, lines.kind_of(edit.heading), place):
             self._relink(edit, said[0])
 
     def _end(self, edit: Edit) -> list[End]:
         fact = self._own(edit)
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
-        return self._ended(fact.id, REMOVED)
+        return self._store_end(fact.id, REMOVED)
 
     def _take_back(self, ident: str) -> None:
         """Let a statement hold again that ended because its line was removed, as ``undo`` does."""
@@ -244,7 +244,7 @@ class Settle:
         fact, place = self.keeper.get(edit.id), self._articles[edit.slug].project
         return self.keeper.alone(fact, [place] if place else []) or fact
 
-    def _ended(self, ident: str, why: str) -> list[End]:
+    def _store_end(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
         fact = self.keeper.get(ident)
         if fact.ended is None:
@@ -256,7 +256,7 @@ class Settle:
         """Let a line link the statement that it shows; its words stay as the person wrote them."""
         article, claim = self._articles[edit.slug], lines.claim_of(fact, self.keeper.store)
         for section, number, known in article.lines():
-            if known.text == edit.text and known.id in ("", edit.id) and not section.named(HISTORY):
+            if known.text == edit.text and known.id in ("", edit.id) and not section.is_headed(HISTORY):
                 section.put(
                     number, Claim(known.text, claim.sources, claim.block or known.block * (not known.is_own)).render()
                 )
@@ -275,13 +275,13 @@ class Settle:
         found = {origins[source] for claim in article.claims for source in claim.sources if source in origins}
         if len(found) == 1:
             article.give_to(*found)
-        store, undated = self.keeper.store, _undated(article, self.keeper)
-        for section, number, claim in lines.unnamed(article):
-            fact = lines.found_on(article, section, claim, undated, origins)
+        store, undated = self.keeper.store, _undated_day(article, self.keeper)
+        for section, number, claim in lines.unnamed_lines(article):
+            fact = lines.unlogged_fact(article, section, claim, undated, origins)
             held = (fact.project, GLOBAL)
             alike = (other for other in store.twins(fact) if other.project in held and store.day(other.id))
             places = (*held, *(source.partition("#^")[2] for source in claim.sources))
-            logged = (self._logged.get((place, lines.folded(fact.content))) for place in places)
+            logged = (self._logged.get((place, lines.fold(fact.content))) for place in places)
             twin = next(filter(None, logged), None) or next(alike, None)
             if twin and not article.shows(twin.id):
                 section.put(number, replace(lines.claim_of(twin, store), text=claim.text).render())
@@ -297,7 +297,7 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
     """Yield what a person changed; ``known``: the lines that the article had when it was last read."""
     current = set(article.unread)
     for section, _, claim in article.lines():
-        if section.named(HISTORY) or not claim.id:
+        if section.is_headed(HISTORY) or not claim.id:
             continue
         current.add(claim.id)
         fact, was = store.get(claim.id), known.get(claim.id)
@@ -318,7 +318,7 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
         yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
     live = {ident: fact for ident, place in known.items() if place.is_current and (fact := store.get(ident))}
     gone = {ident: fact for ident, fact in live.items() if ident not in current and fact.ended is None}
-    for section, _, claim in lines.unnamed(article):
+    for section, _, claim in lines.unnamed_lines(article):
         if claim.sources or len(claim.text) > MAX_STORED or not words(plain(claim.text)):
             continue
         own = next((ident for ident, fact in gone.items() if lines.is_same_text(claim.text, fact.content)), "")
@@ -333,7 +333,7 @@ def _hold_again(article: Article, known: Iterable[Place], store: Store) -> None:
     for fact in (fact for fact in ended if fact and fact.ended is None):
         row = lines.claim_of(fact, store)
         for section, number, claim in list(article.lines()):
-            if claim.id == fact.id and not section.named(HISTORY) and not lines.is_same_text(claim.text, row.text):
+            if claim.id == fact.id and not section.is_headed(HISTORY) and not lines.is_same_text(claim.text, row.text):
                 section.put(number, replace(claim, text=row.text).render())
         if not article.shows(fact.id):
             lines.place(article, lines.section_of(fact.kind), [row.render()], fact.id, store)
@@ -349,11 +349,11 @@ def is_a_person(found: Iterable[Edit], total: int) -> bool:
 
 def adopt(article: Article, keeper: Keeper, origins: Mapping[str, str] | None = None) -> None:
     """Let the store know the statements that are written on an article alone; ``origins``: of the entries it cites."""
-    undated, origins = _undated(article, keeper), _origins(article, keeper) if origins is None else origins
+    undated, origins = _undated_day(article, keeper), _origins(article, keeper) if origins is None else origins
     own = [
-        replace(lines.found_on(article, section, claim, undated, origins), id=claim.id)
+        replace(lines.unlogged_fact(article, section, claim, undated, origins), id=claim.id)
         for section, _, claim in article.lines()
-        if claim.is_own and not section.named(HISTORY) and keeper.store.get(claim.id) is None
+        if claim.is_own and not section.is_headed(HISTORY) and keeper.store.get(claim.id) is None
     ]
     if own:
         keeper.store.put(article.slug, *own)
@@ -367,19 +367,19 @@ def _origins(article: Article, keeper: Keeper) -> dict[str, str]:
     return {entry.source: entry.project_key for entry in entries}
 
 
-def _undated(article: Article, keeper: Keeper) -> date:
+def _undated_day(article: Article, keeper: Keeper) -> date:
     """Return the day of a line that cites none."""
-    day = article.updated or article.front.text("created")
+    day = article.last_day or article.front.text("created")
     return date.fromisoformat(day) if clock.is_day(day) else keeper.zone.day(clock.now())
 
 
 def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None = None) -> None:
     """Let the history tell what held until a day, once: the row may have come from another machine."""
     past = Claim(f"Until {day}: {claim.text}", ()).digest
-    if any(known.digest == past for section, _, known in article.lines() if section.named(HISTORY)):
+    if any(known.digest == past for section, _, known in article.lines() if section.is_headed(HISTORY)):
         return
     article.add(claim, HISTORY)
-    section, number, _ = [line for line in article.lines() if line[0].named(HISTORY)][-1]
+    section, number, _ = [line for line in article.lines() if line[0].is_headed(HISTORY)][-1]
     article.retire(section, number, day.isoformat(), instead)
 
 
@@ -407,7 +407,7 @@ def _bring_line(
 ) -> bool:
     """Bring one line in step; return whether it changed, because the rows of the others are others then."""
     section, _, claim = line
-    store, is_past = keeper.store, section.named(HISTORY)
+    store, is_past = keeper.store, section.is_headed(HISTORY)
     if claim.is_connection:
         return not is_past and _end_connection(article, keeper, line, ended)
     fact = store.get(claim.id) if claim.id else None
@@ -476,7 +476,7 @@ def _resume(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
 
 def retell(article: Article, keeper: Keeper) -> None:
     """Let all rows of an article's history tell the ends that their statements have now."""
-    lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()) if line[0].named(HISTORY))
+    lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()) if line[0].is_headed(HISTORY))
     if any(fact and fact.ended and _retell(article, keeper, line, fact) for line, fact in lines_):
         retell(article, keeper)
     _renew_reasons(article, keeper)

@@ -167,7 +167,7 @@ class Transactions:
         Such a file is left alone. Unless ``back``, roll all the others back then, and raise ChangedError.
         """
         folder, rows = self.folder / step.name, step.files
-        told = self._told()
+        told = self._swap_digests()
         for row in rows:
             told[str(row["path"])] = [*told.get(str(row["path"]), ()), str(row["before"]), str(row["after"])]
         files.replace(self.folder / SWAPPED, json.dumps(told))
@@ -185,24 +185,24 @@ class Transactions:
             raise ChangedError(foreign)
         return foreign
 
-    def swapped(self) -> list[str]:
-        """Return the files that hold what was written or put back since ``noted`` was called, and no person's edit."""
-        return [path for path, digests in self._told().items() if digest(self._content(path)) in digests]
+    def swapped_files(self) -> list[str]:
+        """Return the files that hold what was written or put back since ``forget`` was called, and no person's edit."""
+        return [path for path, digests in self._swap_digests().items() if digest(self._content(path)) in digests]
 
-    def _told(self) -> dict[str, list[str]]:
+    def _swap_digests(self) -> dict[str, list[str]]:
         """Return the digests of what each file held before and after its swaps."""
         try:
             return dict(json.loads((self.folder / SWAPPED).read_bytes()))
         except (FileNotFoundError, ValueError, TypeError):
             return {}
 
-    def noted(self, *, but_present: bool = False) -> None:
+    def forget(self, *, but_present: bool = False) -> None:
         """Forget which files were swapped, because their content is known now.
 
-        ``but_present``: except with what they hold now, so that ``swapped`` goes on naming them until a person edits.
+        ``but_present``: except with what they hold now, so that ``swapped_files`` names them until a person edits.
         """
         if but_present:
-            told = {path: [digest(self._content(path))] for path in self.swapped()}
+            told = {path: [digest(self._content(path))] for path in self.swapped_files()}
             files.replace(self.folder / SWAPPED, json.dumps(told))
         else:
             (self.folder / SWAPPED).unlink(missing_ok=True)

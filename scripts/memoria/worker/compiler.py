@@ -78,11 +78,11 @@ class Batch:
     pairs: tuple[tuple[Fact, Fact], ...] = ()
 
     @property
-    def asked(self) -> tuple[Fact, ...]:
+    def asked_facts(self) -> tuple[Fact, ...]:
         """The statements that the model is to place."""
         return self.facts + tuple(newer for newer, _ in self.pairs)
 
-    def divided(self) -> tuple[Batch, Batch]:
+    def divide(self) -> tuple[Batch, Batch]:
         """Return both halves; the statements of an entry stay together, those of none come with the first."""
         middle = len(self.entries) // 2
         later = {learned.id for entry in self.entries[middle:] for learned in entry.learned}
@@ -204,7 +204,7 @@ class Compile:
             found[place] = replace(batches[place], pairs=tuple(pairs))
         return found
 
-    def looked(self, batches: Iterable[Batch]) -> None:
+    def mark_compiled(self, batches: Iterable[Batch]) -> None:
         """Record that these batches were compiled, so that nothing in them is asked about again."""
         if pairs := [pair for batch in batches for pair in batch.pairs]:
             live = {fact.id for fact in self.keeper.store.facts()}
@@ -262,13 +262,13 @@ class Compile:
         store = self.keeper.store
         beside = {fact.id: slug for pair in batch.pairs for fact in pair for slug in store.places_of(fact.id)[:1]}
         titles = {**batch.titles, **{newer.id: AGAIN for newer, _ in batch.pairs}}
-        return self.requests.of(batch.asked, key, self.article_cache.rows(), titles, beside)
+        return self.requests.of(batch.asked_facts, key, self.article_cache.rows(), titles, beside)
 
     def _place(self, answer: JsonObject, batch: Batch, shown: Mapping[str, str]) -> Placing:
         """Return the articles as an answer makes them, from the wiki as it is now."""
         rows = self.article_cache.rows()
         key = "" if batch.key == GLOBAL else batch.key
-        known = (self.keeper.store.get(fact.id) for fact in batch.asked)
+        known = (self.keeper.store.get(fact.id) for fact in batch.asked_facts)
         new = {fact.id: fact for fact in known if fact}
         placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, shown)
         placing.take(answer)
@@ -276,7 +276,7 @@ class Compile:
 
     def _end(self, answer: JsonObject, batch: Batch, shown: Mapping[str, str]) -> list[End]:
         """End what the answer says is over or said twice, as far as the rules allow; return the ends."""
-        may = {fact.id for fact in batch.asked} | shown.keys()
+        may = {fact.id for fact in batch.asked_facts} | shown.keys()
         asked = [(row["id"], row["by"], False) for row in answer["ends"]]
         asked += [(row["id"], row["other"], True) for row in answer["same"]]
         ends: dict[str, Ending] = {}
@@ -343,7 +343,7 @@ def take_all(compile_: Compile, batches: Sequence[Batch], report: Report, *, qui
                 passed, bad = True, 0
             except BadAnswerError as error:
                 if len(part.entries) > 1:
-                    first, second = part.divided()
+                    first, second = part.divide()
                     parts += [second, first]
                 else:
                     alone.append((part, error))

@@ -40,7 +40,7 @@ def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
     if turns and turns[-1].role == "user" and turns[-1].text.strip() == prompt.strip():
         turns = turns[:-1]
     clean = Redactor(home.settings.redact_extra).redact  # before a cut, which may leave half of a secret
-    return "\n".join(f"[{SPEAKERS[turn.role]}] {_told(turn, clean)}" for turn in turns[-TURNS:])
+    return "\n".join(f"[{SPEAKERS[turn.role]}] {_tell(turn, clean)}" for turn in turns[-TURNS:])
 
 
 def answer_before(home: Home, intake: Intake) -> str:
@@ -74,7 +74,7 @@ def _turns(home: Home, session: str, transcript: str, end: int | None = None) ->
     return [turn for turn in read if turn.role in SPEAKERS and (turn.text.strip() or turn.tools)]
 
 
-def _told(turn: Turn, clean: Callable[[str], str]) -> str:
+def _tell(turn: Turn, clean: Callable[[str], str]) -> str:
     said = fence.ends(" ".join(clean(turn.text).split()), TURN_CHARS)
     return " ".join([said, *(f"[{fence.ends(clean(line), TOOL_CHARS)}]" for line in turn.tools[-TOOLS:])]).strip()
 

@@ -67,7 +67,7 @@ class Observer:
 
     async def _session(self, session: str, stamp: int) -> None:
         memory = await WorkingMemory.for_session(session, store=self.store)
-        observed = self._grown(session, await memory.get_observed())
+        observed = self._grow(session, await memory.get_observed())
         await memory.set_observed(observed)
         request = Path(self.places.path(session, COMPACTING))
         if request.exists():
@@ -79,7 +79,7 @@ class Observer:
         files.replace(target, block)
         os.utime(target, ns=(stamp, stamp))
 
-    def _grown(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
+    def _grow(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
         """Return the observed state, updated from what was appended since (at most the last 8 MiB, as in capture)."""
         place = cursor.latest(self.home.paths.cursors, session)
         if place is None:

@@ -64,7 +64,7 @@ class Requests:
         near = self.near(facts, view, rows)
         slugs = dict.fromkeys([*near[:NEAR_ARTICLES], *beside.values()])
         full = [article for slug in slugs if (article := self.wiki.get(slug))]
-        hidden = self._hidden(full, view)
+        hidden = self._hidden_ids(full, view)
         lines = _nearest(full, facts, beside, hidden)
         material = {
             "statements": [
@@ -86,10 +86,10 @@ class Requests:
         }
         return material, lines
 
-    def _hidden(self, articles: Iterable[Article], view: Visibility) -> set[str]:
+    def _hidden_ids(self, articles: Iterable[Article], view: Visibility) -> set[str]:
         """Return the statements and entries that articles cite and that belong to other projects."""
         entries = {f"e-{ident}": (about.project,) for ident, about in self.index.entries().items()}
-        cited = {ident for article in articles for ident in _cited(article)}
+        cited = {ident for article in articles for ident in _cited_ids(article)}
         projects = {ident: fact.projects for ident in cited if (fact := self.store.get(ident))}
         owners = {ident: projects.get(ident) or entries.get(ident, ("",)) for ident in cited}
         return {ident for ident, keys in owners.items() if not any(map(view.shows, keys))}
@@ -123,7 +123,7 @@ def _nearest(
     return chosen | dict(line for line in beside.items() if line in nearness)
 
 
-def _cited(article: Article) -> set[str]:
+def _cited_ids(article: Article) -> set[str]:
     """Return the statements and entries that an article's lines show, also in its history."""
     return {ident for _, _, claim in article.lines() for ident in (*claim.ids, *block_ids(claim.render()))}
 
@@ -137,7 +137,7 @@ def _article(article: Article, lines: Mapping[str, str], hidden: Set[str]) -> Js
         "slug": article.name,
         "title": article.title,
         "aliases": article.aliases,
-        "summary": "" if _cited(article) & hidden else article.summary,
+        "summary": "" if _cited_ids(article) & hidden else article.summary,
         "lines": [
             {"id": claim.id, "day": claim.day, "section": heading, "text": claim.text}
             for heading, claim in article.headed_claims

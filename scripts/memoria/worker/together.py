@@ -66,12 +66,12 @@ def run(home: Home, *, is_news: bool) -> None:
             if not isinstance(failure, CarrierError):
                 notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {failure}")
         elif done.held:
-            notices.tell(home.paths, "sync", f"memoria: {held(done.held)}")
+            notices.tell(home.paths, "sync", f"memoria: {describe_held(done.held)}")
         else:
             notices.tell(home.paths, "sync", "")
 
 
-def held(count: int) -> str:
+def describe_held(count: int) -> str:
     """Return what is asked when so much is missing here."""
     return (
         f"{amount(count, 'piece')} of what was exchanged are missing in the files here: more than a person deletes at "

@@ -87,7 +87,7 @@ class Request:
     client: int
 
     @property
-    def asked(self) -> str:
+    def search_text(self) -> str:
         """What is searched of the prompt."""
         return prompt_notes.searched(self.prompt)
 
@@ -107,18 +107,18 @@ class Request:
             ) from error
 
 
-def weighed(home: Home, request: Request) -> tuple[list[str], str]:
+def weigh(home: Home, request: Request) -> tuple[list[str], str]:
     """Return the keys of the notes that the prompt needs and the text to give, both empty when it needs none."""
     shown = ShownNotes(home.paths.hints, request.session)
-    number = tokens.code(request.asked)
-    if number in shown.asked() or len(tokens.of_query(request.asked)) < prompt_notes.WORDS:
+    number = tokens.code(request.search_text)
+    if number in shown.asked() or len(tokens.of_query(request.search_text)) < prompt_notes.WORDS:
         return [], ""
     try:
-        chosen = _chosen(home, request)
+        chosen = _choose(home, request)
         if chosen is None:
             return [], ""
         shown.append([{"asked": number}])
-        left = _unchanged(home, chosen) if chosen and _may_give(request) else []
+        left = _drop_changed(home, chosen) if chosen and _may_give(request) else []
     except UnreadableError as error:  # such as after an upgrade
         started = detach.start_worker(home.settings, home.paths)
         log.info("session %s: no note was weighed (%s): %s", request.session, started, error)
@@ -133,9 +133,9 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     return keys, text if keys else ""
 
 
-def _chosen(home: Home, request: Request) -> list[Note] | None:
+def _choose(home: Home, request: Request) -> list[Note] | None:
     """Return the notes that a model chooses; None when none was asked or has answered. Raises UnreadableError."""
-    offer = Offer(home, request.asked, request.project, request.session)
+    offer = Offer(home, request.search_text, request.project, request.session)
     named = {} if offer.holds_all() else _answer(home, request, tasks.widen)
     words = named.get("words", [])  # without an answer those of the prompt have to do
     if named and not words:
@@ -191,7 +191,7 @@ def _was_captured(cursor: Path, since: float) -> bool:
         return False
 
 
-def _unchanged(home: Home, notes: list[Note]) -> list[Note]:
+def _drop_changed(home: Home, notes: list[Note]) -> list[Note]:
     """Return the notes whose documents were not changed, superseded or forgotten meanwhile."""
     with Finder(home.paths.index) as finder:
         digests = finder.digests([note.document for note in notes])
@@ -281,7 +281,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     done = threading.Event()
     threading.Thread(target=_end_with, args=(request.client, done), daemon=True).start()
     try:
-        keys, text = weighed(home, request)
+        keys, text = weigh(home, request)
         _give(home, request, keys, text)
         outcome = f"notes shown: {len(keys)}, characters: {len(text)}"
     except KeyboardInterrupt:

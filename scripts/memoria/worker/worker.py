@@ -158,7 +158,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 (one of three: an error in one session must not stop the others)
             is_bug = not isinstance(error, (ExpectedError, OSError))
             log.warning("session %s: %s: %s", session, type(error).__name__, error, exc_info=is_bug)
-            self._failed(jobs, session, error, report)
+            self._record_failure(jobs, session, error, report)
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
         """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
@@ -200,7 +200,7 @@ class Worker:
             else:
                 self.spool.acknowledge(job)
 
-    def _failed(self, jobs: list[Job], session: str, error: Exception, report: Report) -> None:
+    def _record_failure(self, jobs: list[Job], session: str, error: Exception, report: Report) -> None:
         """Record the failure and let the jobs wait; set aside those that failed too often."""
         counted = not isinstance(error, OUTSIDE)
         names = [job.name for job in jobs]

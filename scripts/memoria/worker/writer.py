@@ -231,7 +231,7 @@ class Writer:
         """
         stretch = stretch.clean(self.archive.redactor.redact)
         said = stretch.material(session.cwd)
-        known, shown = near(self.keeper, session, stretch.exchanges), self._shown(session, stretch)
+        known, shown = near(self.keeper, session, stretch.exchanges), self._shown_items(session, stretch)
         items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
         material: JsonObject = {"project": session.name, "known": known, "open_items": items, "before": before}
         material["exchanges"] = said
@@ -253,7 +253,7 @@ class Writer:
         self._keep(session, found)
         return entry.id if is_kept else ""
 
-    def _shown(self, session: Session, stretch: Stretch) -> list[OpenItem]:
+    def _shown_items(self, session: Session, stretch: Stretch) -> list[OpenItem]:
         """Return the open items that a model is shown with this stretch of a session.
 
         Those of later days are left out, which an older session that is ingested cannot close.

@@ -45,7 +45,7 @@ def show(site: Site, asked: Asked) -> View:
     row = catalog.rows[slug]
     sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
     for section in article.sections:
-        name = next((name for name in (RELATED, HISTORY) if section.named(name)), "")
+        name = next((name for name in (RELATED, HISTORY) if section.is_headed(name)), "")
         part = _part(site, slug, section, is_current=not name)
         sections[name] += [part] if part.html.strip() else []
     links = [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]

@@ -107,7 +107,7 @@ def _machines(home: Home) -> Iterator[Need]:
     if told["problem"]:
         yield Need("The exchange with your other machines waits", told["problem"])
     if told["held"]:
-        yield Need("Much is missing here", together.held(told["held"]))
+        yield Need("Much is missing here", together.describe_held(told["held"]))
     for pair in told["pairs"]:
         yield Need("Two machines say this in other words", together.PAIR.format(**pair))
 
