@@ -243,7 +243,7 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     day.strike(lambda row: "Fix" in row or "npm" in row)
     for time, text in (("09:00", "New"), ("09:00", "New2"), ("09:01", "N3")):
         day.add(Learned("fact", f"{text}.", f"l-{text.casefold()}"), time, "shop")
-    day.remove(next(line for line in day.facts() if line.learned.id == "l-rain1"))
+    day.drop({"l-rain1"})
     day.bury({"d1b57bcd39"})
     assert day.text == changed
 

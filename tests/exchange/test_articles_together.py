@@ -41,13 +41,13 @@ def place(machine: Machine, heading: str, *contents: str, slug: str = SLUG, kind
     """Learn some statements and place them, as a compile does."""
     facts = [a_fact(content, kind, day=number / 100) for number, content in enumerate(contents)]
     with machine.at_work(), machine.keeper() as keeper:
-        keeper.take(facts, "shop")
+        kept = keeper.take(facts, "shop")
         wiki = Wiki(machine.home.paths)
         page = wiki.get(slug) if slug in wiki.slugs() else None
         if page is None:
             page = Article.new(slug, slug.rpartition("/")[2].title(), "What is known of it.", MONDAY.date())
             page.give_to(SHOP)
-        for fact in facts:
+        for fact in (*kept.added, *kept.repeated):
             page.add(lines.claim_of(fact, keeper.store), heading)
         path(machine, slug).parent.mkdir(parents=True, exist_ok=True)
         path(machine, slug).write_bytes(Wiki.encode(page))
@@ -105,18 +105,27 @@ def test_a_copied_home_that_joins_tells_of_a_correction_once(desk: Machine, lapt
 
 
 def test_an_article_comes_as_it_is(desk: Machine, laptop: Machine) -> None:
-    place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
+    one, other = place(desk, "Behaviour", "The queue holds 500 jobs.", "A worker takes 20 at once.")
     place(desk, "Decisions", "It is kept on disk.", kind="decision")
+    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
+    with desk.at_work(), desk.keeper() as keeper:
+        page = Article(SLUG, text(desk))
+        sources = tuple(lines.claim_of(fact, keeper.store).sources[0] for fact in (one, other))
+        page.add(Claim("So 25 rounds empty it.", sources), "Connections")
+        page.relate("concepts/job", "Job", "what it holds")
+        path(desk).write_bytes(Wiki.encode(page))
+    save(desk, lambda page: page.replace("## Behaviour", "Ask Ada first.\n\nThen ask Bob.\n\n## Behaviour"))
     save(desk, lambda page: page + "\n## My notes\n\nAsk Ada before changing this.\n\n- milk\n- bread\n")
     meet(desk, laptop)
+    assert text(laptop) == text(desk)
+    save(laptop, lambda page: page.replace("Then ask Bob.\n\n", ""))
+    meet(laptop, desk)
     assert text(laptop) == text(desk)
     with laptop.keeper() as keeper:
         assert keeper.store.placed_ids() == {fact.id for fact in desk.facts()}
     stamps = [path(machine).stat().st_mtime_ns for machine in (desk, laptop)]
     meet(desk, laptop)
-    assert [path(machine).stat().st_mtime_ns for machine in (desk, laptop)] == stamps, (
-        "a second exchange writes nothing"
-    )
+    assert [path(machine).stat().st_mtime_ns for machine in (desk, laptop)] == stamps, "a second one writes nothing"
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -319,11 +328,6 @@ def test_an_article_that_two_people_empty_is_gone(desk: Machine, laptop: Machine
     assert text(laptop, "concepts/full") == text(desk, "concepts/full")
 
 
-def delete_articles(machine: Machine, count: int) -> None:
-    for number in range(count):
-        path(machine, f"concepts/page{number}").unlink()
-
-
 @pytest.mark.parametrize(("count", "missing"), [(5, 4), (3, 3)], ids=["too many", "the whole wiki"])
 def test_articles_that_no_person_can_have_deleted_are_held(
     desk: Machine, laptop: Machine, count: int, missing: int, monkeypatch: pytest.MonkeyPatch
@@ -332,7 +336,8 @@ def test_articles_that_no_person_can_have_deleted_are_held(
     for number in range(count):
         place(desk, "Behaviour", f"Rule {number} holds.", f"Law {number} holds.", slug=f"concepts/page{number}")
     meet(desk, laptop)
-    delete_articles(laptop, missing)
+    for number in range(missing):
+        path(laptop, f"concepts/page{number}").unlink()
     for slug in ("concepts/one", "concepts/two"):  # which a compile writes before the person has answered
         laptop.sync()
         desk.sync()
@@ -341,6 +346,27 @@ def test_articles_that_no_person_can_have_deleted_are_held(
     laptop.sync(restored=True)
     assert len(Wiki(laptop.home.paths).slugs()) == count + 2
     assert same(desk, laptop, slug="concepts/page0")
+
+
+@pytest.mark.parametrize("other", ["", "- The tide is high.\n"], ids=["the only log", "one of two"])
+def test_a_day_that_is_deleted_with_a_yes_is_gone_everywhere(desk: Machine, laptop: Machine, other: str) -> None:
+    day, told = desk.daily.path(MONDAY.date()), ("The gull is grey.", "The boat is blue.")
+    day.parent.mkdir(parents=True)
+    day.write_text("- " + "\n- ".join((*told, told[0])) + "\n")  # without a title, and one of them twice
+    day.with_name("2026-11-01.md").write_text(other) if other else None
+    desk.sync()
+    place(desk, "Behaviour", *told)
+    meet(desk, laptop)
+    laptop.daily.path(MONDAY.date()).unlink()
+    meet(laptop, desk)
+    assert rows(laptop, "Behaviour") == rows(desk, "Behaviour") == {*told}, "nobody has said yes"
+    laptop.sync(taken=True)
+    meet(laptop, desk)
+    for machine in (desk, laptop):
+        assert (rows(machine, "Behaviour"), machine.daily.text(MONDAY.date())) == (set(), "")
+        with machine.keeper() as keeper:
+            found = [f"- {fact.content}\n" for fact in keeper.store.facts()]
+            assert (found, keeper.store.lost_ids()) == ([other] * bool(other), {})
 
 
 def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(desk: Machine, laptop: Machine) -> None:
@@ -371,17 +397,6 @@ def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(desk: Machi
     assert "The queue holds 700 jobs." in {each.content for each in desk.facts()}
 
 
-def test_a_persons_opening_keeps_its_paragraphs(desk: Machine, laptop: Machine) -> None:
-    place(desk, "Behaviour", "The queue holds 500 jobs.")
-    meet(desk, laptop)
-    save(desk, lambda page: page.replace("## Behaviour", "Ask Ada first.\n\nThen ask Bob.\n\n## Behaviour"))
-    meet(desk, laptop)
-    assert text(laptop) == text(desk)
-    save(laptop, lambda page: page.replace("Then ask Bob.\n\n", ""))
-    meet(laptop, desk)
-    assert text(laptop) == text(desk)
-
-
 def test_a_slug_that_is_none_harms_nobody(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     with desk.at_work(), Records.of(desk.home.paths) as records, records.transaction():
@@ -404,19 +419,6 @@ def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(desk: Mac
     assert text(laptop) == text(desk)
     with laptop.keeper() as keeper:
         assert [fact.content for fact in keeper.store.facts()] == ["The queue holds 500 jobs."]
-
-
-def test_connections_and_related_pages_come_along(desk: Machine, laptop: Machine) -> None:
-    one, other = place(desk, "Behaviour", "The queue holds 500 jobs.", "A worker takes 20 at once.")
-    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
-    with desk.at_work(), desk.keeper() as keeper:
-        page = Article(SLUG, text(desk))
-        sources = tuple(lines.claim_of(fact, keeper.store).sources[0] for fact in (one, other))
-        page.add(Claim("So 25 rounds empty it.", sources), "Connections")
-        page.relate("concepts/job", "Job", "what it holds")
-        path(desk).write_bytes(Wiki.encode(page))
-    meet(desk, laptop)
-    assert text(laptop) == text(desk)
 
 
 def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(desk: Machine, laptop: Machine) -> None:

@@ -256,6 +256,9 @@ def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(desk: Machine, l
         day(laptop).with_name("2026-11-20.md").write_text(text)
         meet(laptop, desk)
         assert contents(desk) == contents(laptop) == {"Use pnpm.", "Use tabs."}
+    save(laptop, "Use tabs. ^l-", "Use tabs.\n  ^l-")  # by a formatter
+    meet(laptop, desk)
+    assert contents(desk) == {"Use pnpm.", "Use tabs."}
     rows = day(laptop).read_text().split("\n")
     first = next(number for number, row in enumerate(rows) if "Use pnpm." in row)
     day(laptop).write_text("\n".join([*rows[:first], *rows[first + 3 :]]))
@@ -285,14 +288,6 @@ def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is
     laptop.sync(taken=True)
     desk.sync()
     assert len(desk.facts()) == len(laptop.facts()) == (left == ANEW)
-
-
-def test_a_line_that_a_formatter_broke_is_not_deleted_elsewhere(desk: Machine, laptop: Machine) -> None:
-    learn(desk, "Use pnpm, never npm, in this house.")
-    meet(desk, laptop)
-    save(laptop, "in this house. ^l-", "in this house.\n  ^l-")
-    meet(laptop, desk)
-    assert contents(desk) == {"Use pnpm, never npm, in this house."}
 
 
 def test_a_day_whose_save_stopped_at_the_end_of_any_line_deletes_nothing(desk: Machine, laptop: Machine) -> None:
@@ -483,6 +478,10 @@ def test_pages_are_renewed_when_something_came_and_only_then(desk: Machine, lapt
         with laptop.at_work(), mock.patch.object(refresh, "renew") as renew:
             together.run(laptop.home, is_news=True)
         assert renew.called == is_news
+    day(laptop).unlink()
+    with laptop.at_work(), mock.patch.object(refresh, "renew") as renew, Records.of(laptop.home.paths) as records:
+        together.exchange(laptop.home, records, None, taken=True)
+    assert renew.called, "what a person deleted has gone"
 
 
 def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(desk: Machine, laptop: Machine) -> None:
@@ -510,14 +509,12 @@ def test_a_new_machine_gets_the_tombstones(desk: Machine, laptop: Machine) -> No
     assert sorted(laptop.daily.read(MONDAY.date()).tombstones()) == sorted(stones)
 
 
-@pytest.mark.slow
 def test_the_same_over_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
     life = Life(tmp_path, 7, 2, str(tmp_path / "host.git"))
     assert life.play(16) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_lives_lose_nothing_bring_nothing_back_and_end_as_before(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -94,7 +94,7 @@ def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) 
     block = f"\n### Learned (09:00) · shop\n\n{rendered(gone)}"
     assert text.count(block) == 1
     for end in ("\n", "\r\n"):
-        log.daily.path(DAY).write_text(text, encoding="utf-8", newline=end)
+        log.daily.path(DAY).write_text(f"{text}\n{rendered(gone)}", encoding="utf-8", newline=end)  # and once by hand
         assert log.remove(gone.id, DAY)
         left = log.daily.text(DAY)
         assert gone.content not in left

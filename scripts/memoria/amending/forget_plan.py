@@ -394,10 +394,8 @@ class _Planner:
 def _without(text: str, plan: Plan) -> str:
     """Return the text of any file without the entries, the facts, and the lines that hold or cite what goes."""
     day = DayText(text)
-    facts, cited = {fact.id for fact in plan.facts}, [f"^e-{ident}" for ident in plan.ids]
-    for line in reversed(list(day.facts())):
-        if line.learned.id in facts:
-            day.remove(line)
+    cited = [f"^e-{ident}" for ident in plan.ids]
+    day.drop({fact.id for fact in plan.facts})
     day.bury(plan.ids)
     day.strike(lambda row: holds(row_words(row), plan.needle) or any(ident in row for ident in cited))
     return day.text

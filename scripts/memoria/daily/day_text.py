@@ -438,6 +438,12 @@ class DayText:
             blank = start + 1 < line.first and not self.rows[start + 1]
             self._put(start, start + 1 + blank, [])
 
+    def drop(self, idents: Collection[str]) -> None:
+        """Remove each of these learned facts; a person may have written one twice."""
+        for line in reversed(list(self.facts())):
+            if line.learned.id in idents:
+                self.remove(line)
+
     def bury(self, ids: Collection[str]) -> None:
         """Replace each of these entries, from heading to marker, with a tombstone."""
         for span in reversed(self._spans()):

@@ -260,9 +260,10 @@ class Round:
             (held,) = self.records.db.execute(query, (GONE, f"{source.folder}*")).fetchone()
             asked |= {shown.file for shown in missing} if count > SHARE * held else set()
         self._held += [shown for shown in missing if shown.file in asked]
-        for shown in missing:
-            if shown.file not in asked:
+        if gone := [shown for shown in missing if shown.file not in asked]:
+            for shown in gone:
                 self.records.miss(shown, label())
+            self.keeper.store.drop({shown.id for shown in gone})
 
     def apply(self) -> list[str]:
         """Write what is due into the files that can be written now; what cannot be written now stays due.

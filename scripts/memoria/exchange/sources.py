@@ -86,7 +86,7 @@ class Days:
 
     def rewrite(self, name: str, change: Callable[[str | None], str | None]) -> None:
         """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
-        self.daily.rewrite(self._day(name), lambda text: change(text) or text)
+        self.daily.rewrite(self._day(name), lambda text: change(text) or "")
 
     def compose(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
         """Return the text with what is ``wrong`` in it as it is in the records: entries with all in them first."""
@@ -124,11 +124,9 @@ class Days:
         if told and told[1] == self._day(name):
             found.setdefault(told[2], []).append(told[0])
             return
-        if line := rows.line_of(ident):
-            rows.remove(line)
-        if told is None and (fact := self.keeper.store.get(ident)):  # before it is written: it is not lost with the day
-            self.keeper.store.mark_deleted(fact)
-            self.keeper.store.remove(ident)
+        rows.drop({ident})
+        if told is None:  # before it is written: it is not lost with the day
+            self.keeper.store.drop({ident})
 
     def _text(self, ident: str) -> str | None:
         live = self.records.standing(ident)

@@ -125,7 +125,7 @@ class Lines:
 
     def remove(self, ident: str, day: date) -> bool:
         """Remove a fact's lines, and a heading left empty; return False when there are no such lines."""
-        return self._edit(ident, day, DayText.remove)
+        return self._edit(ident, day, lambda rows, _: rows.drop({ident}))
 
     def _edit(self, ident: str, day: date, edit: Callable[[DayText, LearnedLine], None]) -> bool:
         found = False

@@ -151,6 +151,15 @@ class Store(AbstractContextManager["Store"]):
         with self._transaction():
             self._remove(ident)
 
+    def drop(self, idents: Collection[str]) -> None:
+        """Delete facts whose lines are gone for good, and not lost with a day that may come back."""
+        with self._transaction():
+            for fact in filter(None, map(self.get, idents)):
+                self.mark_deleted(fact)
+                self._remove(fact.id)
+            left = {day: [each for each in lost if each not in idents] for day, lost in self.lost_ids().items()}
+            self.set_meta(_LOST, json.dumps({day: lost for day, lost in left.items() if lost}))
+
     def shred(self) -> None:
         """Overwrite deleted data on disk."""
         self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")  # the full-text index keeps deleted words

@@ -131,7 +131,7 @@ def exchange(
             ledger.put(housekeeping.MET, ", ".join(sorted(met)))
             waiting = ledger.entries(waiting=True)
             ledger.put(gate.ELSEWHERE, [entry.id for entry in waiting if records.writer(f"e-{entry.id}")])
-        if done.came or count or restored:
+        if done.came or count or taken or restored:
             refresh.renew(home, keeper)
     if carrier:
         records.keep("problem", "" if isinstance(done.failure, MemoryServerError) else str(done.failure or ""))
