@@ -66,7 +66,7 @@ def test_many_rows_are_written_with_one_look_at_the_day(
         looks.append(1)
         return learned_of(text)
 
-    monkeypatch.setattr(DayText, "learned", counted)
+    monkeypatch.setattr(DayText, "facts", counted)
     counts = []
     for number in (20, 60):
         for row in range(number):
