@@ -38,7 +38,7 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.mcp import search as mcp_search
 from memoria.mcp.calls import Session as ToolSession
-from memoria.mcp.fact_tools import listed
+from memoria.mcp.fact_tools import list_facts
 from memoria.mcp.pages import read
 from memoria.models.protocol import Model
 from memoria.recall.prompt_notes import user_prompt_submit
@@ -324,7 +324,7 @@ class Player:
         rows: list[str] = []
         for query in queries:
             rows += _labelled(mcp_search.search(session, {"query": query, "limit": 10}).splitlines())
-        shown = {"mcp search": rows, "mcp facts": [fact.content for fact in listed(session, "")]}
+        shown = {"mcp search": rows, "mcp facts": [fact.content for fact in list_facts(session, "")]}
         if len(self.story.projects) == 1:
             shown["mcp read"] = [
                 row

@@ -90,7 +90,7 @@ class World:
         outputs = [session_start(start, settings, paths), user_prompt_submit(prompt, settings, paths)]
         own = project.of(str(folder), settings, paths)
         home = Home.open()
-        found, _ = mcp_search.found(home, Session(home, own, "s").visible, PROMPT, 20)
+        found, _ = mcp_search.find(home, Session(home, own, "s").visible, PROMPT, 20)
         library = Library(paths, Visibility(settings, paths, own))
         pages = []
         for name in ("concepts/pelican", "concepts/quagga", "concepts/all", "index", "log", f"daily/{DAY}"):
@@ -127,7 +127,7 @@ def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_
         own = project.of(str(path), world.home.settings, world.home.paths)
         visible = Visibility(world.home.settings, world.home.paths, own)
         assert ("marzipan" in Library(world.home.paths, visible).read(f"daily/{DAY}").text) == is_shown
-        found, _ = mcp_search.found(world.home, visible, "learned bank marzipan account", 20)
+        found, _ = mcp_search.find(world.home, visible, "learned bank marzipan account", 20)
         told = "".join(f"{each.title} {each.passages}" for each in found)
         assert ("marzipan" in told) == (is_shown and is_learned)
         assert is_shown or "· bank" not in told

@@ -13,7 +13,7 @@ import pytest
 from memoria.base import project
 from memoria.capture import cursor
 from memoria.ground.home import Home
-from memoria.mcp.calls import Session, called
+from memoria.mcp.calls import Session, run_call
 from memoria.transcripts.screen import Tombstones
 
 WRITING = {
@@ -33,7 +33,7 @@ class Server:
         here = project.of(str(self.folder), self.home.settings, self.home.paths)
         session = Session(self.home, here, "s1", str(self.folder))
         try:
-            answer = called(session, {"name": name, "arguments": given})
+            answer = run_call(session, {"name": name, "arguments": given})
         finally:
             session.close()
         text = str(answer["content"][0]["text"])

@@ -260,7 +260,7 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
     assert row(turn, "> It listens", "assistant") == "- [turn, 2026-11-18, Claude] It listens"
     assert row(turn, " ") == ""
     texts = ["- [fact] a b daily/2026-11-20#^l-x1", "* > - x\n  y", "[not here at all, a long one] x", ">> x"]
-    assert list(map(notes.said, texts)) == ["a b", "x y", "[not here at all, a long one] x", ">> x"]
+    assert list(map(notes.words, texts)) == ["a b", "x y", "[not here at all, a long one] x", ">> x"]
     cuts = [
         ("a b c", 5), ("word word word", 9), ("wordwordword", 9), ("four wordsandmore", 10), ("fours wordsandmore", 10),
     ]  # fmt: skip

@@ -83,7 +83,7 @@ def test_it_is_given_again_after_a_compaction_and_to_a_subagent_which_knows_noth
     assert use(world, "Edit", file_path=f"{CWD}/Makefile").count("\n- [") == 1, "the context has what it said itself"
     assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile").count("\n- [") == 2
     assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile") == ""
-    shown_notes.ShownNotes(world.hints, "s1").compacted()
+    shown_notes.ShownNotes(world.hints, "s1").record_compaction()
     assert use(world, "Edit", file_path=f"{CWD}/Makefile")
 
 
@@ -198,7 +198,7 @@ def test_over_a_rule_marked_or_given_twice_the_user_is_asked_once_a_session(worl
     assert told["permissionDecisionReason"] == f"memoria: a rule of yours, 2026-11-20: {PUSH}"
     assert PUSH in told["additionalContext"], "the model is told as well"
     assert force(world) == {}
-    shown_notes.ShownNotes(world.hints, "s1").compacted()
+    shown_notes.ShownNotes(world.hints, "s1").record_compaction()
     assert "permissionDecision" not in force(world), "the note comes again, the question does not"
     assert "permissionDecision" in force(world, session="s2")
 
@@ -244,7 +244,7 @@ def test_what_tool_uses_touch_and_texts_mention_is_as_it_was_before(monkeypatch:
     uses = [("Bash", {"command": line}) for line in told["shell"]] + [("Edit", edit) for edit in edits]
     for tool, values in (*uses, ("Read", edits[0])):
         touched = tool_notes.of_tool(tool, values, "/a/b")
-        levels = "".join(str(naming_notes.mentioned(touched, text)) for text in texts)
+        levels = "".join(str(naming_notes.mention_level(touched, text)) for text in texts)
         rows += [f"{touched.commands} {['/'.join(parts) for parts in touched.files]} {touched.symbols}", levels]
         found = [naming_notes.names_in([text]) for text in texts]
         may = [touched.may_be_named(names) for names in found]

@@ -302,7 +302,7 @@ def test_an_article_leads_to_the_statement_that_its_line_shows(make: Make) -> No
 def test_the_same_prompt_asks_no_model_again(make: Make) -> None:
     world = make({"needed": []}, {"needed": [1]}, {"needed": [1]})
     assert world.weigh() == world.weigh() == ""
-    ShownNotes(world.home.paths.hints, SESSION).compacted()
+    ShownNotes(world.home.paths.hints, SESSION).record_compaction()
     assert world.weigh(), "a compaction took the prompt away as well"
 
 

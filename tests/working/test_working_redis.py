@@ -203,7 +203,7 @@ async def test_a_healthy_server_is_not_away_while_its_package_is_imported(
 
     def imported_under_load(url: str) -> Any:
         monkeypatch.setattr(shared_store, "CALL_S", 60)  # the limit of what begins from now on
-        return shared_store.connected(url)
+        return shared_store.make_client(url)
 
     store = SharedStore(server.url, tmp_path / "a.db", imported_under_load)
     async with await WorkingMemory.for_session("s", store=store) as memory:

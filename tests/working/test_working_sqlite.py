@@ -62,7 +62,7 @@ async def test_reading_counts_for_eviction_in_another_process_too(tmp_path: Path
 async def test_evicting_never_searches_the_table(tmp_path: Path) -> None:
     store, done = SqliteStore(tmp_path / "working.db"), list[str]()
     await store.put("session:s", "k", "1")
-    db = store._connected()
+    db = store._get_connection()
     db.set_trace_callback(done.append)
     await store.put("session:s", "l", "1", limit=1)
     db.set_trace_callback(None)

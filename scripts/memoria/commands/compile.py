@@ -77,7 +77,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         else:
             _run(compile_, batches, args)
         if held and not args.due:
-            raise ExpectedError(refresh.held(held))
+            raise ExpectedError(refresh.describe_held(held))
     finally:
         compile_.close()
 

@@ -27,7 +27,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     tracer = Tracer(home, Visibility(home.settings, home.paths))
     traced = [
         (claimed, [tracer.trace(source, claimed.words) for source in claimed.sources])
-        for claimed in tracer.claimed(asked)
+        for claimed in tracer.find_claims(asked)
     ]
     if not traced:
         raise ExpectedError(

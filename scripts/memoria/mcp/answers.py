@@ -33,7 +33,7 @@ def fitting(label: str, text: str) -> tuple[str, int]:
         most = most * 3 // 4  # neutralised tags are longer than the original ones
 
 
-def noted(text: str) -> str:
+def render_notes(text: str) -> str:
     """Return notes as the answer of a tool, or as much of their beginning as fits."""
     block, length = fitting("memory", text)
     return f"{NOTES}{' Only the beginning is shown.' if length < len(text) else ''}\n{block}"

@@ -58,7 +58,7 @@ class Session:
 
     def begin(self, given: Json) -> Future[Json]:
         """Begin to answer a call."""
-        return self._threads.submit(called, self, given)
+        return self._threads.submit(run_call, self, given)
 
     def close(self) -> None:
         """Wait for what runs, and close working memory, if it was used."""
@@ -103,7 +103,7 @@ class Session:
         return ""
 
 
-def called(session: Session, given: Json) -> Json:
+def run_call(session: Session, given: Json) -> Json:
     """Return the result of a call: a tool's answer, or what is wrong, in words that a model can act on."""
     name, arguments = str(given.get("name")), given.get("arguments") or {}
     tool = next((tool for tool in TOOLS if tool.name == name), None)

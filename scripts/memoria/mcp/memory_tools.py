@@ -81,10 +81,10 @@ def remember_now(session: Session, given: Json) -> str:
     if "key" in given and given["value"] is not None:
         plain["value"] = session.redactor.redact_json(given["value"], given["key"])
         plain["key"] = session.redactor.redact(given["key"])
-    return "\n".join(session.memory.run(lambda memory: _kept(memory, plain, given)))
+    return "\n".join(session.memory.run(lambda memory: _keep(memory, plain, given)))
 
 
-async def _kept(memory: WorkingMemory, plain: Json, given: Json) -> list[str]:
+async def _keep(memory: WorkingMemory, plain: Json, given: Json) -> list[str]:
     done = []
     progress: dict[str, Any] = {name: plain[name] for name in _PROGRESS if name in plain}
     if "task" in plain:

@@ -21,7 +21,7 @@ from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.printable import amount
-from memoria.mcp.answers import flat, noted
+from memoria.mcp.answers import flat, render_notes
 from memoria.mcp.pages import Filter
 from memoria.search import tokens
 from memoria.search.words import coverage, words
@@ -102,20 +102,20 @@ class Tracer:
                 return entry if self.visible.shows(entry.project_key) else None
         return None
 
-    def claimed(self, asked: str) -> list[Claimed]:
+    def find_claims(self, asked: str) -> list[Claimed]:
         """Return what is meant: the claims of an article, the claims most like these words, an entry or a fact by id.
 
         Raise ExpectedError when there is no entry or fact with this id.
         """
         named = Reference.of(asked)
-        return self._named(named) if named else self._claims(asked)
+        return self._find_named(named) if named else self._claims(asked)
 
     def trace(self, source: str, said: str) -> Trace:
         """Return the turns behind a source, and those of them that share words with ``said``."""
         entry = self.entry(source)
         if entry is None:
             return Trace(source, None, (), ())
-        kept = {turn.key: turn for turn in self._archived(entry.id)}
+        kept = {turn.key: turn for turn in self._archived_turns(entry.id)}
         origins = []
         for key in entry.turns:
             turn = kept.get(key)
@@ -134,7 +134,7 @@ class Tracer:
         found = [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
         return found or [Claimed(article.title, slug, (), article.title) for article in named]  # by hand
 
-    def _named(self, named: Reference) -> list[Claimed]:
+    def _find_named(self, named: Reference) -> list[Claimed]:
         """Return the entry or the fact with this id; raise ExpectedError when there is none."""
         if named.kind == ENTRY:
             entry = self.daily.entry(named.id)
@@ -153,7 +153,7 @@ class Tracer:
         kept = tuple(filter(self.entry, sources))
         return [Claimed(fact.content, place, kept, fact.quote or fact.content)]
 
-    def _archived(self, entry_id: str) -> list[Turn]:
+    def _archived_turns(self, entry_id: str) -> list[Turn]:
         try:
             return self.archive.turns(entry_id) or []
         except ArchiveError:
@@ -229,14 +229,14 @@ def why(session: Session, given: Json) -> str:
         clean = _cleaner(session)
         tracer = Tracer(session.home, session.visible)
         shown: list[str] = []
-        for claimed in tracer.claimed(given["statement"])[:MAX_TRACED]:
+        for claimed in tracer.find_claims(given["statement"])[:MAX_TRACED]:
             traces = [tracer.trace(source, claimed.words) for source in claimed.sources]
             shown += lines(session.home, claimed, traces, clean, clean)
     except (sqlite3.Error, OSError) as error:
         raise ExpectedError(f"the memory cannot be read now ({error}); try again later") from error
     if not shown:
         raise ExpectedError("nothing in memory says this; search for it, and give an id or a title from its results")
-    return noted("\n".join(shown).strip())
+    return render_notes("\n".join(shown).strip())
 
 
 def _cleaner(session: Session) -> Callable[[str], str]:

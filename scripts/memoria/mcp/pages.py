@@ -83,7 +83,7 @@ class Library:
         plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].strip()
         named = Reference.of(plain)
         anchor = named.anchor if named else plain.partition("#^")[2]
-        path, day, text = self._archived(plain) if plain.startswith(ARCHIVED) else self._markdown(plain, anchor)
+        path, day, text = self._read_archived(plain) if plain.startswith(ARCHIVED) else self._markdown(plain, anchor)
         rows = wrap(neutral(text)).splitlines()
         start = first if first > 1 else _row_of(anchor, text, rows)
         start = min(max(start, 1), max(len(rows), 1))
@@ -119,7 +119,7 @@ class Library:
                 return f"daily/{day.isoformat()}"
         return ""
 
-    def _archived(self, name: str) -> tuple[str, str, str]:
+    def _read_archived(self, name: str) -> tuple[str, str, str]:
         ident = name.removeprefix(ARCHIVED)
         turns, entry = Archive.of(self.paths).turns(ident), DailyLog(self.paths).entry(ident)
         if turns is None or entry is None or not self.visible.shows(entry.project_key):
@@ -181,7 +181,7 @@ class Filter:
             return self._day(date.fromisoformat(day[1]), text)
         if not self.visible.shows(self._project(text)):
             raise PageNotFoundError(name)
-        seen, cited = self._seen(text)
+        seen, cited = self._citations(text)
         if cited and not seen:
             raise PageNotFoundError(name)
         rows = [row for row in text.split("\n") if self._shows_row(row, seen)]
@@ -217,7 +217,7 @@ class Filter:
             text = home_files.text(self.knowledge / f"{slug}.md", self.knowledge)
         except (OSError, ValueError):
             return True
-        seen, cited = self._seen(text)
+        seen, cited = self._citations(text)
         return self.visible.shows(self._project(text)) and seen == cited
 
     def _project(self, text: str) -> str:
@@ -225,7 +225,7 @@ class Filter:
         key = project.key_in(markdown.read_page(text)[0].text("project"))
         return self.aliases.get(key, key)
 
-    def _seen(self, text: str) -> tuple[set[str], set[str]]:
+    def _citations(self, text: str) -> tuple[set[str], set[str]]:
         """Return the statements and entries that a text cites and that are not hidden, and all that it cites."""
         cited = block_ids(text)
         hidden = {each for each in cited if each in self.projects and all(map(self.visible.hides, self.projects[each]))}

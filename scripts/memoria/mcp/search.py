@@ -17,7 +17,7 @@ from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.mcp.answers import NOTES, TITLE_CHARS, fitting, flat, noted
+from memoria.mcp.answers import NOTES, TITLE_CHARS, fitting, flat, render_notes
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
@@ -37,14 +37,14 @@ _LINK = re.compile(r"[ \t]*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\
 
 def search(session: Session, given: Json) -> str:
     """Return search results as one fenced block."""
-    hits, lacking = found(session.home, session.visible, given["query"], given.get("limit", 8), given.get("kinds", ()))
+    hits, lacking = find(session.home, session.visible, given["query"], given.get("limit", 8), given.get("kinds", ()))
     if not hits:
         return lacking or "Nothing found. Try fewer or different words; names of files, functions and errors work well."
-    text, _ = fitting("memory", "\n\n".join(map(_described, hits)))
+    text, _ = fitting("memory", "\n\n".join(map(_describe, hits)))
     return f"{NOTES} {lacking}".rstrip() + f"\n{text}"
 
 
-def found(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
+def find(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
     """Return what the index finds of what may be shown, and a sentence when it lacks something."""
     try:
         with sources.searchable(home) as (index, lacking):
@@ -53,7 +53,7 @@ def found(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Seque
         raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
 
 
-def _described(hit: Hit) -> str:
+def _describe(hit: Hit) -> str:
     """Return a result's heading line and its passages, indented so that none can be taken for another result."""
     path = f"{hit.path}#^{hit.anchor}" if hit.anchor else hit.path
     head = [flat(part, TITLE_CHARS) for part in (path, hit.kind, hit.date or "undated", hit.title)]
@@ -91,7 +91,7 @@ class Answer:
 
 def passages_for(home: Home, view: Visibility, question: str) -> tuple[list[Passage], str]:
     """Return the passages of articles, entries and facts that fit a question best, and what the index lacks."""
-    hits, lacking = found(home, view, question, PASSAGES, ("article", "entry", "fact"))
+    hits, lacking = find(home, view, question, PASSAGES, ("article", "entry", "fact"))
     return [passage for passage in map(Passage.of, hits) if passage.text.strip()], lacking
 
 
@@ -107,16 +107,16 @@ def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "
     except ModelError as error:
         return None, str(error)
     targets = LinkTargets(Path(home.paths.home), Wiki(home.paths).articles())
-    return checked(question, completion.data, passages, targets), ""
+    return check_links(question, completion.data, passages, targets), ""
 
 
-def checked(question: str, data: JsonObject, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
+def check_links(question: str, data: JsonObject, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
     """Return a model's answer with every link and reference looked up; of a dead link only what it shows stays."""
     given = {passage.ref for passage in passages}
     alive: list[str] = []
     dead: list[str] = []
 
-    def known(match: re.Match[str]) -> str:
+    def keep_known(match: re.Match[str]) -> str:
         anchor = (match[2] or "").strip()
         ref = match[1].strip() + anchor
         found = ref if ref in given else targets.reference(match[1], anchor)
@@ -124,8 +124,8 @@ def checked(question: str, data: JsonObject, passages: Sequence[Passage], target
         return _plain(match) + (f" [[{found}]]" if found else "")
 
     for ref in data["rests_on"]:
-        _LINK.sub(known, f"[[{ref.strip().removeprefix('[[').removesuffix(']]')}]]")
-    rows = [row.strip() for row in _LINK.sub(known, data["text"]).splitlines()]
+        _LINK.sub(keep_known, f"[[{ref.strip().removeprefix('[[').removesuffix(']]')}]]")
+    rows = [row.strip() for row in _LINK.sub(keep_known, data["text"]).splitlines()]
     ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
     return Answer(
         tuple(filter(None, rows)),
@@ -173,4 +173,4 @@ def query(session: Session, given: Json) -> str:
     home, asked = session.home, session.redactor.redact(given["question"])
     passages, lacking = passages_for(home, session.visible, asked)
     answer, reason = ask(home, asked, passages, session.project) if passages else (None, "")
-    return noted("\n".join(filter(None, (*lines(answer, passages, reason), lacking))))
+    return render_notes("\n".join(filter(None, (*lines(answer, passages, reason), lacking))))

@@ -108,7 +108,7 @@ class Server:
         self._called.begin(given).add_done_callback(done)
 
     def _fail_for(self, ident: str | int, error: BaseException) -> None:
-        """Answer a bug, which stands in the log; what is expected to fail, ``called`` answers."""
+        """Answer a bug, which stands in the log; what is expected to fail, ``run_call`` answers."""
         log.error("an MCP request failed", exc_info=error)
         what = f"memoria failed ({type(error).__name__}); its log says more"
         self._fail(ident, INTERNAL, f"{what}. After an update of memoria, reconnect it in /mcp")
@@ -140,21 +140,21 @@ def _greeting(given: Json) -> Json:
 OWN: dict[str, Callable[[Json], Json]] = {
     "initialize": _greeting,
     "ping": lambda _: {},
-    "tools/list": lambda _: {"tools": [_described(tool) for tool in TOOLS]},
+    "tools/list": lambda _: {"tools": [_describe(tool) for tool in TOOLS]},
 }
 
 
-def _described(tool: Tool) -> Json:
+def _describe(tool: Tool) -> Json:
     hints = {"readOnlyHint": tool.reads_only, "destructiveHint": tool.destroys, "openWorldHint": tool.is_open}
     about = {"name": tool.name, "description": tool.description}
-    return {**about, "inputSchema": _outlined(tool.schema), "annotations": hints}
+    return {**about, "inputSchema": _outline(tool.schema), "annotations": hints}
 
 
-def _outlined(schema: Any) -> Any:
+def _outline(schema: Any) -> Any:
     """Return a schema without its limits: every session pays for the text, and a call that exceeds one is told it."""
     if not isinstance(schema, dict):
         return schema
-    return {name: _outlined(value) for name, value in schema.items() if name not in LIMITS and value != []}
+    return {name: _outline(value) for name, value in schema.items() if name not in LIMITS and value != []}
 
 
 def command(_: argparse.Namespace, home: Home) -> int:

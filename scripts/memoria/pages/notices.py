@@ -32,7 +32,7 @@ def tell(paths: Paths, kind: str, text: str) -> None:
     """Leave a line unless it repeats the last one of this kind, in whose place it stands; no text withdraws that."""
     line = " ".join(text.split())
     with locks.waiting(Path(paths.notices_lock)):
-        given = _given(paths)
+        given = _read_given(paths)
         former = given.pop(kind, "")
         if former == line:
             return
@@ -45,7 +45,7 @@ def tell(paths: Paths, kind: str, text: str) -> None:
         files.replace(Path(paths.notices_given), json.dumps(given | news), mode=atomic.PRIVATE)
 
 
-def _given(paths: Paths) -> dict[str, str]:
+def _read_given(paths: Paths) -> dict[str, str]:
     try:
         given = json.loads(home_files.read(paths.notices_given))
     except (OSError, ValueError):
@@ -83,7 +83,7 @@ def _unshown(home: Home) -> list[date]:
 
 def _write_day(home: Home, day: date) -> None:
     start, end = (home.zone.midnight(day + timedelta(days=days)) for days in (0, 1))
-    recalled, usd = _shown(home.paths, start, end), _spent(home.paths, start, end)
+    recalled, usd = _count_shown(home.paths, start, end), _spent(home.paths, start, end)
     with Store(home.paths) as store:
         learned = store.count_of(day)
     if not (recalled or learned or usd):
@@ -99,7 +99,7 @@ def _spent(paths: Paths, start: datetime, end: datetime) -> float:
     return sum(call.cost_usd for when, call in calls if when < end)
 
 
-def _shown(paths: Paths, start: datetime, end: datetime) -> int:
+def _count_shown(paths: Paths, start: datetime, end: datetime) -> int:
     """Return how many notes all sessions were shown between two times."""
     first, last = start.timestamp(), end.timestamp()
     return sum(

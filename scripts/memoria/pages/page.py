@@ -58,16 +58,16 @@ class Section:
     share: float
 
 
-def divided(sections: Sequence[Section], room: int) -> list[str]:
+def divide(sections: Sequence[Section], room: int) -> list[str]:
     """Return the sections' texts within ``room`` characters, in their order, without empty ones.
 
     Each section takes up to its share. What is left over then goes to the first section that can use it.
     """
     limits = [int(section.share * room) for section in sections]
-    texts = [_fitted(section, limit) for section, limit in zip(sections, limits, strict=True)]
+    texts = [_fit(section, limit) for section, limit in zip(sections, limits, strict=True)]
     left = room - sum(map(_size, texts))
     for place, section in enumerate(sections):
-        text = _fitted(section, _size(texts[place]) + left - _BETWEEN)
+        text = _fit(section, _size(texts[place]) + left - _BETWEEN)
         if len(text) > len(texts[place]):
             left -= _size(text) - _size(texts[place])
             texts[place] = text
@@ -78,7 +78,7 @@ def _size(text: str) -> int:
     return len(text) + _BETWEEN if text else 0
 
 
-def _fitted(section: Section, room: int) -> str:
+def _fit(section: Section, room: int) -> str:
     """Return the heading and as many whole rows as fit; ``""`` when no row fits."""
     kept = [section.heading]
     room -= len(section.heading)
@@ -115,7 +115,7 @@ class Content:
         if not any(section.rows for section in sections):
             return ""
         room = limit - len(fence.fence("memoria-notes", "")) - len(INTRO) - len(self.met) - _RESERVED
-        rows = [*divided(sections, room), *([f"Other machines, last met: {self.met}."] if self.met else [])]
+        rows = [*divide(sections, room), *([f"Other machines, last met: {self.met}."] if self.met else [])]
         return INTRO + "\n" + fence.fence("memoria-notes", "\n\n".join(rows)) + "\n"
 
     def _fact(self, fact: Fact) -> str:

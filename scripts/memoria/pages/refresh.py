@@ -106,11 +106,11 @@ def _settle(home: Home, keeper: Keeper, index: Index) -> list[str]:
     slugs = settle.run()
     if slugs:
         sources.refresh(index, home.paths)
-    notices.tell(home.paths, "held", f"memoria: {held(settle.held)}" if settle.held else "")
+    notices.tell(home.paths, "held", f"memoria: {describe_held(settle.held)}" if settle.held else "")
     return slugs
 
 
-def held(count: int) -> str:
+def describe_held(count: int) -> str:
     """Return in words that so many lines changed at once, and what a person can do about it."""
     told = f"{amount(count, 'line')} of articles changed or are gone at once; their statements stay as they are."
     return f"{told} If you meant that, run {invocation.command('compile --force')}; if not, put the files back."

@@ -78,10 +78,10 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool) -> None:
 
 
 def _serve(home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool) -> None:
-    def touched() -> None:
+    def touch() -> None:
         server.touch()
 
-    guard = security.Guard(application(Site(home)), running.key, running.port, touched)
+    guard = security.Guard(application(Site(home)), running.key, running.port, touch)
     config = uvicorn.Config(
         guard, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
@@ -211,12 +211,12 @@ def _static(request: Request) -> Response:
 def _page_route(site: Site, show: Show) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
         asked = Asked(dict(request.path_params), dict(request.query_params))
-        return _response(site, request, _tried(show, site, asked, "Not now"))
+        return _response(site, request, _try(show, site, asked, "Not now"))
 
     return answer
 
 
-def _tried(act: Callable[[Site, Asked], Made], site: Site, asked: Asked, refused: str) -> Made | View:
+def _try(act: Callable[[Site, Asked], Made], site: Site, asked: Asked, refused: str) -> Made | View:
     """Return what ``act`` returns, or the page that says why it cannot; a bug is raised."""
     try:
         return act(site, asked)
@@ -236,7 +236,7 @@ def _action_route(site: Site, act: Act) -> Callable[[Request], object]:
         if not security.is_same(form.get("token", ""), request.scope[security.FORM_TOKEN]):
             raise HTTPException(403, "This form is from another session; go back, reload the page and try again.")
         asked = Asked(dict(request.path_params), dict(request.query_params), form)
-        done = await run_in_threadpool(_tried, act, site, asked, "Not done")
+        done = await run_in_threadpool(_try, act, site, asked, "Not done")
         if isinstance(done, View):
             return _response(site, request, done)
         site.watch.look()

@@ -55,7 +55,7 @@ class Site:
         """The user's calendar day."""
         return self.home.zone.day(clock.now())
 
-    def cached(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
+    def cache(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
         """Return what ``make`` returns, made again only for a new catalog or another ``stamp``."""
         _ = self.catalog  # which looks whether there is a new one
         current = self.watch.number, stamp

@@ -46,8 +46,8 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
         shown_notes.no_notes(event, settings, paths, error)
         return None
     chosen = [each for each in notes.new(found, shown) if helps(each.text, lines)]
-    told = notes.rendered(chosen, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
-    return shown_notes.given(event, paths, shown, told)
+    told = notes.render(chosen, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
+    return shown_notes.give(event, paths, shown, told)
 
 
 def telling(error: str) -> list[str]:

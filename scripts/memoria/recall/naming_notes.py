@@ -64,7 +64,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     try:
         with reader.Finder(paths.index) as finder:
             found = finder.holding(terms, view=view, kinds=("fact", "article"), most=HOLDING)
-            named = _named((each for each in found if not (own and own in each.sessions)), touched)
+            named = _naming_statements((each for each in found if not (own and own in each.sessions)), touched)
             rule = _to_ask_about(named, touched, finder, shown) if _may_ask(event) else None
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
@@ -72,9 +72,9 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     keys, page = shown.keys(), shown.page()
     new = [each for each in named if notes.key(each) not in keys]
     new = [each for each in new if each.label in RULES or not notes.stands(each, page)]
-    told = notes.rendered(new, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
+    told = notes.render(new, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
     question = _question(rule) if rule else {}
-    output = shown_notes.given(event, paths, shown, told, **question)
+    output = shown_notes.give(event, paths, shown, told, **question)
     if rule and output:
         shown.append([{"stopped": notes.key(rule)}])
     return output
@@ -91,18 +91,18 @@ def _to_ask_about(
     named: list[Statement], touched: Touched, finder: reader.Finder, shown: shown_notes.ShownNotes
 ) -> Statement | None:
     """Return the rule of the user's, marked or given again, that names what is touched by more than its kind."""
-    stopped = shown.stopped()
+    stopped = shown.stop_keys()
     for rule in named:
         is_rule = rule.hit.kind == "fact" and rule.speaker == "user" and notes.key(rule) not in stopped
         is_strict = is_rule and (MARK in rule.text.split() or finder.is_repeated(rule.hit.key))
-        if is_strict and mentioned(touched, rule.text) > KIND:
+        if is_strict and mention_level(touched, rule.text) > KIND:
             return rule
     return None
 
 
 def _question(rule: Statement) -> dict[str, str]:
     """Return what has the client ask the user: the rule and its day."""
-    text = " ".join(word for word in notes.said(rule.text).split() if word != MARK)
+    text = " ".join(word for word in notes.words(rule.text).split() if word != MARK)
     reason = f"memoria: a rule of yours, {rule.hit.date}: {notes.line(text)}"
     return {"permissionDecision": "ask", "permissionDecisionReason": reason}
 
@@ -114,7 +114,7 @@ def _terms(touched: Touched) -> list[str]:
     return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
 
 
-def _named(found: Iterable[Statement], touched: Touched) -> list[Statement]:
+def _naming_statements(found: Iterable[Statement], touched: Touched) -> list[Statement]:
     """Return the statements that name what is touched exactly enough, the kinds that matter most first."""
     ranked = [(rank, each) for each in found if (rank := _rank(touched, each.label, each.text))]
     return [each for _, each in sorted(ranked, key=lambda row: row[0])]
@@ -124,11 +124,11 @@ def _rank(touched: Touched, label: str, text: str) -> tuple[int, ...]:
     """Return the place of a statement that names any of it, best first; empty when not exactly enough."""
     if label not in LEVELS:
         return ()
-    level = mentioned(touched, text)
+    level = mention_level(touched, text)
     return (list(LEVELS).index(label), -level) if level >= LEVELS[label] else ()
 
 
-def mentioned(touched: Touched, text: str) -> int:
+def mention_level(touched: Touched, text: str) -> int:
     """Return how exactly the text mentions any of it: KIND, NAME, EXACT, or 0 when it does not."""
     chunks = [_Chunk(word) for word in text.split()]
     found = [_file_level(chunk.text, parts) for parts in touched.files for chunk in chunks]

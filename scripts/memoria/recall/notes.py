@@ -51,14 +51,14 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
     sure = [note for note in found if note.share >= SHARE and len(note.words) >= WORDS]
     best = [note for note in sure if note.hit.kind == "fact"] or sure
     chosen = unsaid(new(best, shown), asked)
-    told = rendered(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return shown_notes.given(event, paths, shown, told)
+    told = render(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
+    return shown_notes.give(event, paths, shown, told)
 
 
 def unsaid(notes: Sequence[Statement], prompt: str) -> list[Statement]:
     """Return the statements that say more than a question, or than sentences of the prompt."""
     told = set(map(_plain, sentences(prompt)))
-    return [one for one in notes if not is_question(one.text) and set(map(_plain, sentences(said(one.text)))) - told]
+    return [one for one in notes if not is_question(one.text) and set(map(_plain, sentences(words(one.text)))) - told]
 
 
 def _plain(text: str) -> str:
@@ -70,7 +70,7 @@ def key(statement: Statement) -> str:
     """Return what identifies a statement in the list of those that a session was shown."""
     if statement.hit.kind == "fact":
         return statement.hit.key
-    return f"{statement.hit.key} {tokens.code(said(statement.text)):08x}"
+    return f"{statement.hit.key} {tokens.code(words(statement.text)):08x}"
 
 
 def new(statements: Iterable[Statement], shown: ShownNotes) -> list[Statement]:
@@ -79,9 +79,7 @@ def new(statements: Iterable[Statement], shown: ShownNotes) -> list[Statement]:
     return [each for each in statements if key(each) not in keys and not stands(each, page)]
 
 
-def rendered(
-    chosen: list[Statement], own: str, *, intro: str, most_chars: int, most_notes: int
-) -> tuple[list[str], str]:
+def render(chosen: list[Statement], own: str, *, intro: str, most_chars: int, most_notes: int) -> tuple[list[str], str]:
     """Return the keys of as many whole notes as fit, and the text of at most ``most_chars`` that holds them."""
     lines = ((key(statement), row(statement, own)) for statement in chosen)
     return fitting(lines, intro=intro, most_chars=most_chars, most_notes=most_notes)
@@ -106,7 +104,7 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
     The title is left out where the text says it, the project where it is the session's own, and the source unless
     ``is_sourced``.
     """
-    hit, text = statement.hit, said(statement.text)
+    hit, text = statement.hit, words(statement.text)
     shown = line(text)
     if not shown:
         return ""
@@ -126,7 +124,7 @@ def _day(hit: Hit) -> str:
     return cited or hit.date
 
 
-def said(text: str) -> str:
+def words(text: str) -> str:
     """Return a statement without the marks of lists and quotes, ``[kind]`` and what it cites."""
     lines = []
     for line in text.split("\n"):
@@ -142,7 +140,7 @@ def said(text: str) -> str:
 
 def stands(statement: Statement, page: str) -> bool:
     """Return whether a page that a session was given shows a statement."""
-    return bool(page) and fence.neutral(" ".join(said(statement.text).split())) in page
+    return bool(page) and fence.neutral(" ".join(words(statement.text).split())) in page
 
 
 def line(text: str, most: int = NOTE_CHARS) -> str:

@@ -37,7 +37,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     _record(event, prompt if asks else "", paths)
     if settings.notes == "none" or not asks or not os.path.exists(paths.index):
         return None
-    asked = searched(prompt)
+    asked = search_text(prompt)
     if not has_words(asked):
         return None
     is_weighed = may_weigh(event, settings) and os.access(paths.state, os.W_OK)  # what a call costs is booked there
@@ -47,7 +47,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
         answer = notes.answer(event, settings, paths, asked)
         if answer or not is_weighed:
             return answer
-    return handed_over(event, settings, paths)
+    return hand_over(event, settings, paths)
 
 
 def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
@@ -87,7 +87,7 @@ def may_weigh(event: hook.Event, settings: Settings) -> bool:
     return settings.weigh_notes and first in MODELS and hook.is_attended()
 
 
-def handed_over(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object]:
+def hand_over(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object]:
     """Return the answer that the hook goes on in the background, and let it do so.
 
     What else there is to do waits until the client has that answer, because the user waits for it.
@@ -116,7 +116,7 @@ def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes) 
     detach.go_on_as(places.own_command(python, VERB), paths, request)
 
 
-def searched(prompt: str) -> str:
+def search_text(prompt: str) -> str:
     """Return what is searched of a prompt: its beginning and its end, between which pasted text lies."""
     return prompt[:READ_CHARS] + prompt[READ_CHARS:][-READ_CHARS:]
 

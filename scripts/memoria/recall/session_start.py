@@ -48,7 +48,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     refusal = spool.refusal()
     shown = ShownNotes(paths.hints, event.session_id)
     if source == "compact" and not refusal:
-        shown.compacted()
+        shown.record_compaction()
     own = project.of(event.cwd, settings, paths)
     link_interpreter()
     if not refusal and hook.is_replaced(event):
@@ -59,7 +59,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     page = context(own, block, settings, paths)
     if page and event.session_id and not refusal:
         shown.append([{"page": page}])  # so that no note repeats it
-    message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _taken(paths.notice)
+    message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take(paths.notice)
     if not message and source == "startup":
         message = _wrong_setting(settings)
     if not message and source in ("startup", "clear"):
@@ -135,7 +135,7 @@ def take_day(folder: str, now: float) -> str:
         return ""
     line = ""
     for end in due:
-        line = _taken(os.path.join(folder, str(end))) or line
+        line = _take(os.path.join(folder, str(end))) or line
     return line
 
 
@@ -176,7 +176,7 @@ def _page(paths: Paths, own: str, *, short: bool = False) -> str:
     return ""
 
 
-def _taken(path: str) -> str:
+def _take(path: str) -> str:
     """Return the text of a file and remove it, so that it is shown once: of two sessions that start at once, by one."""
     taken = f"{path}.{os.getpid()}"
     try:

@@ -44,11 +44,11 @@ class ShownNotes:
         pages = [str(line["page"]) for line in self.lines() if "page" in line]
         return pages[-1] if pages else ""
 
-    def stopped(self) -> set[str]:
+    def stop_keys(self) -> set[str]:
         """Return the keys of the rules over which the user was asked before a tool use."""
         return {str(line["stopped"]) for line in self.lines() if "stopped" in line}
 
-    def asked(self) -> set[object]:
+    def asked_prompts(self) -> set[object]:
         """Return the numbers of the prompts for which a model was asked since the last compaction."""
         return {line["asked"] for line in self._since_compaction() if isinstance(line.get("asked"), int)}
 
@@ -65,7 +65,7 @@ class ShownNotes:
         at = int(time.time())
         self.append([{"key": key, "at": at} for key in keys])
 
-    def compacted(self) -> None:
+    def record_compaction(self) -> None:
         """Record that a compaction has removed the notes from the context."""
         self.append([{"compacted": int(time.time())}])
 
@@ -100,7 +100,7 @@ def of_event(event: hook.Event, paths: Paths) -> ShownNotes:
     return ShownNotes(paths.hints, f"{event.session_id}.{agent}" if agent else event.session_id)
 
 
-def given(
+def give(
     event: hook.Event, paths: Paths, shown: ShownNotes, notes: tuple[list[str], str], **more: str
 ) -> dict[str, object] | None:
     """Record notes, as their keys and their text, and return the hook's output; None when there is nothing to give.

@@ -101,7 +101,7 @@ def of_tool(tool: str, given: Mapping[str, object], cwd: str) -> Touched:
     path = _text(given, "file_path") or _text(given, "notebook_path")
     if parts := _parts(path, cwd) if path else []:
         touched.files.append(parts)
-        touched.symbols = _symbols(list(_edited(given)))
+        touched.symbols = _symbols(list(_edit_texts(given)))
     return touched
 
 
@@ -110,7 +110,7 @@ def _text(given: Mapping[str, object], name: str) -> str:
     return value[:READ_CHARS] if isinstance(value, str) else ""
 
 
-def _edited(given: Mapping[str, object]) -> Iterator[str]:
+def _edit_texts(given: Mapping[str, object]) -> Iterator[str]:
     """Yield the texts of an edit before and after it; a whole file says nothing about what is being decided."""
     edits = given.get("edits")
     for edit in (given, *(edits if isinstance(edits, list) else ())):

@@ -89,7 +89,7 @@ class Request:
     @property
     def search_text(self) -> str:
         """What is searched of the prompt."""
-        return prompt_notes.searched(self.prompt)
+        return prompt_notes.search_text(self.prompt)
 
     @classmethod
     def read(cls, text: str, home: Home) -> Request:
@@ -111,7 +111,7 @@ def weigh(home: Home, request: Request) -> tuple[list[str], str]:
     """Return the keys of the notes that the prompt needs and the text to give, both empty when it needs none."""
     shown = ShownNotes(home.paths.hints, request.session)
     number = tokens.code(request.search_text)
-    if number in shown.asked() or len(tokens.of_query(request.search_text)) < prompt_notes.WORDS:
+    if number in shown.asked_prompts() or len(tokens.of_query(request.search_text)) < prompt_notes.WORDS:
         return [], ""
     try:
         chosen = _choose(home, request)

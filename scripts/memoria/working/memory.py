@@ -142,7 +142,7 @@ class WorkingMemory:
         """Use ``create`` instead, which also registers the scope with the store."""
         self.scope = scope
         self.limits = limits or Limits()
-        self.default_ttl_seconds = None if default_ttl_seconds is None else _checked_ttl(default_ttl_seconds)
+        self.default_ttl_seconds = None if default_ttl_seconds is None else _check_ttl(default_ttl_seconds)
         self._store = store
         self._name = scope.name
         self._own = uuid.uuid4().hex[:8]  # among those that report the progress of one task
@@ -202,7 +202,7 @@ class WorkingMemory:
         ``ttl_seconds``: seconds to live; None for the default, ``math.inf`` for as long as the session.
         """
         self._check_key(key)
-        ttl = self.default_ttl_seconds if ttl_seconds is None else _checked_ttl(ttl_seconds)
+        ttl = self.default_ttl_seconds if ttl_seconds is None else _check_ttl(ttl_seconds)
         await self._store.put(self._name, key, self._encode(value), self._lifetime(ttl), limit=self.limits.keys)
 
     async def get(self, key: str, default: Any = None, *, outwards: bool = False) -> Any:
@@ -220,7 +220,7 @@ class WorkingMemory:
     async def get_ttl(self, key: str) -> float | None:
         """Return the seconds that the key has left; None when it never expires or does not exist."""
         record = await self._find(key, outwards=False)
-        return record.left if record else None
+        return record.left_s if record else None
 
     async def delete(self, key: str) -> bool:
         """Delete the key; return whether it existed."""
@@ -250,7 +250,7 @@ class WorkingMemory:
         """Replace the task state and return what was stored; ``started`` defaults to now."""
         now = _now()
         _check_status(state.status)
-        stored = replace(state, percent=_clamped(state.percent), started=state.started or now, updated=now, revision=0)
+        stored = replace(state, percent=_clamp(state.percent), started=state.started or now, updated=now, revision=0)
         await self._put_internal(TASK, {**asdict(stored), "set_at": dict.fromkeys(_FIELDS, now)})
         return stored
 
@@ -274,7 +274,7 @@ class WorkingMemory:
         if status is not None:
             _check_status(status)
         if percent is not None:
-            changed["percent"] = _clamped(percent)
+            changed["percent"] = _clamp(percent)
         self._encode(changed)
         change = reporting(self._own, _now(), changed)
         text = await self._store.change(self._name, TASK, change, ttl=self._life)
@@ -323,7 +323,7 @@ class WorkingMemory:
             record = await self._store.get(self._name, key)
             if record is not None:
                 kept[key] = record
-        content = json.dumps({key: [record.value, record.left] for key, record in kept.items()})
+        content = json.dumps({key: [record.value, record.left_s] for key, record in kept.items()})
         await self._store.put(self._name, _CHECKPOINT + checkpoint_id, content, self._life)
         entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
@@ -442,7 +442,7 @@ def _now() -> str:
     return clock.now().isoformat(timespec="microseconds")
 
 
-def _checked_ttl(seconds: float) -> float:
+def _check_ttl(seconds: float) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise WorkingMemoryError(f"a time to live must be a number of seconds greater than 0, not {seconds!r}")
     return float(seconds)
@@ -453,7 +453,7 @@ def _check_status(status: str) -> None:
         raise WorkingMemoryError(f"a status must be one of {', '.join(STATUSES)}, not {status!r}")
 
 
-def _clamped(percent: float) -> float:
+def _clamp(percent: float) -> float:
     if isinstance(percent, bool) or not isinstance(percent, int | float) or math.isnan(percent):
         raise WorkingMemoryError(f"percent must be a number from 0 to 100, not {percent!r}")
     return min(100.0, max(0.0, float(percent)))

@@ -50,7 +50,7 @@ def open_store(settings: Settings | None = None, paths: Paths | None = None) -> 
     return SharedStore(url, file) if url else SqliteStore(file)
 
 
-def connected(url: str) -> Client:
+def make_client(url: str) -> Client:
     """Return a client of that Redis server. Raise StoreUnreachableError when it can never be reached."""
     try:
         import redis.asyncio as redis  # noqa: PLC0415 (an optional dependency; slow to import)
@@ -75,7 +75,7 @@ def connected(url: str) -> Client:
 class SharedStore(SqliteStore):
     """The embedded store, exchanged with the Redis server at ``url``, version 6.2 or later."""
 
-    def __init__(self, url: str, path: Path, connect: Callable[[str], Client] = connected) -> None:
+    def __init__(self, url: str, path: Path, connect: Callable[[str], Client] = make_client) -> None:
         """``connect`` may raise ``StoreUnreachableError``; nothing is connected yet."""
         super().__init__(path, is_shared=True)
         self._url, self._connect = url, connect
@@ -169,7 +169,7 @@ class SharedStore(SqliteStore):
 
     async def _announce(self, scope: str) -> bool:
         """Record that a scope is open, and delete a few that are forgotten by now; return whether it is open here."""
-        now, opened = time.time(), await self.opened(scope)
+        now, opened = time.time(), await self.scope_expiry(scope)
         for former in await self._client.zrange(FORMER, 0, -1):
             await self._take_over(former)
         async with self._client.pipeline(transaction=False) as pipe:

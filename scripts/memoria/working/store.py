@@ -115,7 +115,7 @@ class Record:
         return self.expires is not None and self.expires <= time.time()
 
     @property
-    def left(self) -> float | None:
+    def left_s(self) -> float | None:
         """The seconds until it expires, at least one microsecond; None for ever."""
         return None if self.expires is None else max(1e-6, self.expires - time.time())
 
@@ -184,7 +184,7 @@ class SqliteStore:
 
         def work(db: sqlite3.Connection) -> str:
             old = _select(db, scope, key)
-            value = applied(change, old.value if old else None)
+            value = apply(change, old.value if old else None)
             _upsert(db, scope, key, value, ttl)
             return value
 
@@ -245,7 +245,7 @@ class SqliteStore:
 
     # -- the exchange with a server
 
-    async def opened(self, scope: str) -> tuple[float | None] | None:
+    async def scope_expiry(self, scope: str) -> tuple[float | None] | None:
         """Return when a scope that was opened is forgotten (None in it: never), None for one that was not."""
         query = f"SELECT expires FROM scopes WHERE name = ? AND {_LIVE}"  # noqa: S608 (a constant)
         return await self._run(lambda db: db.execute(query, (scope, time.time())).fetchone())
@@ -278,7 +278,7 @@ class SqliteStore:
                     db.execute("UPDATE records SET sent = 1 WHERE scope = ? AND key = ?", (scope, key))
                 elif own and value and key in MERGED and not sent:
                     version = next_version(max(own.version, their.version))
-                    outgoing[key] = Record(applied(merging(value), own.value), version, own.expires)
+                    outgoing[key] = Record(apply(merging(value), own.value), version, own.expires)
                     _store(db, scope, key, outgoing[key], is_sent=False)
                 elif here and here.version > their.version:
                     outgoing[key] = here
@@ -369,7 +369,7 @@ class SqliteStore:
         mended = False
         while True:
             try:
-                return work(self._connected())
+                return work(self._get_connection())
             except sqlite3.Error as error:
                 if database.is_damaged(error) and not mended:
                     self._drop_connection()
@@ -384,7 +384,7 @@ class SqliteStore:
                 raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
             await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _get_connection(self) -> sqlite3.Connection:
         """The connection; opened anew when the file was deleted or moved under it."""
         if self._connection is not None:
             with suppress(FileNotFoundError):
@@ -444,14 +444,14 @@ def deadline(ttl: float | None, now: float) -> float | None:
     return None if ttl is None else now + ttl
 
 
-def applied(change: Change, old: str | None) -> str:
+def apply(change: Change, old: str | None) -> str:
     """Return the JSON text of a value after a change, given the text before it (None: there is none)."""
     return json.dumps(change(None if old is None else json.loads(old)))
 
 
 def appending(entry: dict[str, Any], cap: int) -> Change:
     """Return the change that adds an entry (with ``id`` and ``time``); the oldest over ``cap`` go."""
-    return lambda value: _joined(value or [], [entry])[-cap:]
+    return lambda value: _join(value or [], [entry])[-cap:]
 
 
 def removing(ident: str) -> Change:
@@ -468,7 +468,7 @@ def reporting(own: str, at: str, fields: Mapping[str, Any]) -> Change:
     def report(value: Any) -> Any:
         reports = _reports(value or {})
         when = {"set_at": dict.fromkeys(fields, at), "reports": {**reports, own: reports.get(own, 0) + 1}}
-        return _joined_task(value, {"started": at, "updated": at, **when, **fields})
+        return _join_task(value, {"started": at, "updated": at, **when, **fields})
 
     return report
 
@@ -477,17 +477,17 @@ def merging(text: str) -> Change:
     """Return the change that adds what another store holds under the same key, one of ``MERGED``."""
     theirs = json.loads(text)
     if isinstance(theirs, dict):
-        return lambda value: _joined_task(value, theirs)
-    return lambda value: _joined(value or [], theirs)
+        return lambda value: _join_task(value, theirs)
+    return lambda value: _join(value or [], theirs)
 
 
-def _joined(ours: list[Any], theirs: list[Any]) -> list[Any]:
+def _join(ours: list[Any], theirs: list[Any]) -> list[Any]:
     """Return the entries of both in the order of time, each once."""
     known = {entry["id"] for entry in ours}
     return sorted([*ours, *(entry for entry in theirs if entry["id"] not in known)], key=lambda entry: entry["time"])
 
 
-def _joined_task(ours: dict[str, Any] | None, theirs: dict[str, Any]) -> dict[str, Any]:
+def _join_task(ours: dict[str, Any] | None, theirs: dict[str, Any]) -> dict[str, Any]:
     """Return a task with each field as it was set last, by ``set_at``; ``reports`` counts by who made them."""
     ours = ours or {"started": theirs["started"]}
     later = [name for name in theirs.get("set_at", {}) if _set_at(theirs, name) >= _set_at(ours, name)]

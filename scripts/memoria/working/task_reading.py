@@ -80,10 +80,10 @@ def _observe_request(state: Json, text: str) -> None:
     if not plain or plain.startswith("/"):
         return
     if len(plain.split()) >= _WEAK_WORDS or not state.get("goal"):
-        state["goal"] = _kept(plain, _GOAL)
+        state["goal"] = _keep(plain, _GOAL)
         state["said"] = ""
     else:
-        state["said"] = _kept(plain, _SAID)
+        state["said"] = _keep(plain, _SAID)
 
 
 def _observe_use(state: Json, ident: str, name: str, detail: str) -> None:
@@ -98,7 +98,7 @@ def _observe_use(state: Json, ident: str, name: str, detail: str) -> None:
         changed = _task(match[2], match[1])
         state["tasks"] = [changed if task["text"] == changed["text"] else task for task in state["tasks"]]
     elif name == "Bash":
-        command = _kept(detail, _ITEM)
+        command = _keep(detail, _ITEM)
         if (state.get("failure") or {}).get("command") == command:
             state["failure"] = None  # until it fails again
         state["commands"] = dict([*state["commands"].items(), (ident, command)][-_WAITING:])
@@ -108,21 +108,21 @@ def _observe_answer(state: Json, text: str) -> None:
     """Set the open question when the assistant's text ends in one, else clear it; a sub-agent's report asks nobody."""
     end = text.strip().rpartition("\n")[2].strip()
     if end and not text.startswith(REPORTED):
-        state["question"] = _kept(end, _QUESTION) if end.endswith("?") else ""
+        state["question"] = _keep(end, _QUESTION) if end.endswith("?") else ""
 
 
 def _touch(state: Json, path: str) -> None:
     cwd = str(state.get("cwd", "")).rstrip(os.sep) + os.sep
-    shown = _kept(path.removeprefix(cwd) if cwd != os.sep else path, _ITEM)
+    shown = _keep(path.removeprefix(cwd) if cwd != os.sep else path, _ITEM)
     if shown:
         state["files"] = [*(known for known in state["files"] if known != shown), shown][-_FILES:]
 
 
 def _task(text: str, status: str) -> Json:
-    return {"text": _kept(text, _ITEM), "status": status[:20]}
+    return {"text": _keep(text, _ITEM), "status": status[:20]}
 
 
-def _kept(text: str, most: int) -> str:
+def _keep(text: str, most: int) -> str:
     """Return the start of ``text``, redacted, in at most ``most`` characters."""
     short = redact(text[: 4 * most]).strip()
     return short if len(short) <= most else short[: most - 1] + "…"
@@ -152,14 +152,14 @@ def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[
     tasks = [each for each in observed.get("tasks", ()) if each["status"] not in _DONE]
     failed = f"Last failure: {_line(failure['command'], 160)}{status}" if failure else ""
     return [
-        _labelled("Goal", observed.get("goal"), 450),
-        _labelled("The user's last message", observed.get("said"), 200),
+        _label("Goal", observed.get("goal"), 450),
+        _label("The user's last message", observed.get("said"), 200),
         _task_line(task),
-        _listed(OPEN_TASKS, [f"[{_line(each['status'], 20)}] {_line(each['text'], 120)}" for each in tasks[:10]]),
+        _list(OPEN_TASKS, [f"[{_line(each['status'], 20)}] {_line(each['text'], 120)}" for each in tasks[:10]]),
         failed,
-        _labelled("Open question", observed.get("question"), 200),
-        _labelled("Files touched", ", ".join(_line(path, 80) for path in reversed(observed.get("files", ()))), 400),
-        _listed(LAST_NOTES, [_line(note.content, 160) for note in notes[-5:]]),
+        _label("Open question", observed.get("question"), 200),
+        _label("Files touched", ", ".join(_line(path, 80) for path in reversed(observed.get("files", ()))), 400),
+        _list(LAST_NOTES, [_line(note.content, 160) for note in notes[-5:]]),
     ]
 
 
@@ -170,11 +170,11 @@ def _task_line(task: TaskState | None) -> str:
     return f"Task: {_line(task.description, 250)} [{task.status}, {task.percent:g} %{step}]"
 
 
-def _labelled(label: str, text: object, most: int) -> str:
+def _label(label: str, text: object, most: int) -> str:
     return f"{label}: {_line(str(text), most)}" if text else ""
 
 
-def _listed(label: str, items: Sequence[str]) -> str:
+def _list(label: str, items: Sequence[str]) -> str:
     return "\n".join([label, *(f"- {item}" for item in items)]) if items else ""
 
 

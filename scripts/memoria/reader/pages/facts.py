@@ -81,7 +81,7 @@ def show_one(site: Site, asked: Asked) -> View:
 
 
 @contextmanager
-def _as_shown(site: Site, asked: Asked) -> Iterator[tuple[Keeper, str]]:
+def _open_as_shown(site: Site, asked: Asked) -> Iterator[tuple[Keeper, str]]:
     """Open the facts and yield the id of one; raise ExpectedError when the form's page showed it otherwise."""
     with Keeper.at(site.home) as keeper:
         fact = keeper.get(asked.path["ident"])
@@ -97,21 +97,21 @@ def _state(fact: Fact) -> str:
 
 def edit(site: Site, asked: Asked) -> Done:
     """Change the wording of a fact."""
-    with _as_shown(site, asked) as (keeper, ident):
+    with _open_as_shown(site, asked) as (keeper, ident):
         done = corrections.edit(site.home, keeper, ident, asked.form.get("text", ""))
     return Done(address.fact(ident), f"The fact was changed. {done.told}".strip())
 
 
 def promote(site: Site, asked: Asked) -> Done:
     """Make a fact hold in every project."""
-    with _as_shown(site, asked) as (keeper, ident):
+    with _open_as_shown(site, asked) as (keeper, ident):
         corrections.promote(site.home, keeper, [ident])
     return Done(address.fact(ident), "The fact holds in every project now.")
 
 
 def retire(site: Site, asked: Asked) -> Done:
     """End a fact: it holds no longer."""
-    with _as_shown(site, asked) as (_, ident):
+    with _open_as_shown(site, asked) as (_, ident):
         way = invocation.command("undo")
     corrections.retire(site.home, ident)
     return Done(address.fact(ident), f"It no longer holds. {way} takes that back where an article shows it.")
@@ -119,6 +119,6 @@ def retire(site: Site, asked: Asked) -> Done:
 
 def delete(site: Site, asked: Asked) -> Done:
     """Delete a fact."""
-    with _as_shown(site, asked) as (keeper, ident):
+    with _open_as_shown(site, asked) as (keeper, ident):
         done = corrections.delete(site.home, keeper, [ident])
     return Done("/facts", f"The fact was deleted. {done.told}".strip())

@@ -59,7 +59,7 @@ class Session:
         return sum(self.fates.values())
 
     @property
-    def captured(self) -> int:
+    def captured_turns(self) -> int:
         """The turns that are in the daily logs."""
         return self.fates.get(CAPTURED, 0)
 
@@ -73,7 +73,7 @@ class Session:
 def all_of(site: Site) -> tuple[Session, ...]:
     """Return the sessions that may be shown, the latest first."""
     ledger = site.home.paths.ledger  # which changes, or its log does, whenever it is written
-    return site.cached("sessions", lambda: _read(site), (change_time(ledger), change_time(f"{ledger}-wal")))
+    return site.cache("sessions", lambda: _read(site), (change_time(ledger), change_time(f"{ledger}-wal")))
 
 
 def find(site: Site, ident: str) -> Session | None:

@@ -40,7 +40,7 @@ class Day:
 
 def days(site: Site) -> tuple[Day, ...]:
     """Return the days on which something happened, the latest first."""
-    return site.cached("days", lambda: _read_days(site))
+    return site.cache("days", lambda: _read_days(site))
 
 
 def _citations(site: Site) -> dict[str, tuple[str, ...]]:
