@@ -6,6 +6,7 @@ The file is authoritative: the ledger's list of turns and entries is read from t
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -76,11 +77,12 @@ class DailyLog:
             status = self.path(day).stat()
         except FileNotFoundError:
             return ""
-        return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{project.digest_of(self.aliases())}"
+        return _stamp(status, self.aliases())
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of each day's file, by ISO day, oldest first."""
-        return {day.isoformat(): self.stamp(day) for day in self.days()}
+        aliases = self.aliases()
+        return {day: _stamp(status, aliases) for day, status in home_files.days(self.folder)}
 
     def append(self, entry: Entry) -> bool:
         """Append the entry to its day in one step, synced to disk; return False when the day already has its id.
@@ -206,6 +208,10 @@ class DailyLog:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""
         wanted = sorted(_by_day(booked).items())
         return [each for day, own in wanted for each in self.entries(date.fromisoformat(day)) if each.id in own]
+
+
+def _stamp(status: os.stat_result, aliases: Mapping[str, str]) -> str:
+    return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{project.digest_of(aliases)}"
 
 
 def _by_day(booked: Iterable[Booked]) -> dict[str, set[str]]:

@@ -196,8 +196,7 @@ class Watch:
         """Return what the catalog depends on: the files, and what the user has excluded by now."""
         self._read_exclusions()
         hidden = frozenset(("hidden", key) for key in self.visible().hidden_keys())
-        daily = DailyLog(self.home.paths)
-        days = frozenset((day.isoformat(), daily.stamp(day)) for day in daily.days())
+        days = frozenset(DailyLog(self.home.paths).stamps().items())
         said = (self.home.paths.projects, self.home.paths.folders)  # which projects there are, and which are hidden
         projects = frozenset((path, change_time(path)) for path in said)
         return frozenset(Wiki(self.home.paths).files()) | projects | hidden, days

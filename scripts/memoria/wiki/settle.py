@@ -104,7 +104,7 @@ class Settle:
                  for edit in _edits(self._articles[slug], read.get(slug, moved), store)
                  if slug in known or edit.what == BACK or (edit.id in moved and edit.what != GONE)]  # fmt: skip
         found = self._without_half_saved(found, known, marks)
-        self.held = 0 if self.takes_all or is_a_person(found, len(store.placed_ids())) else len(found)
+        self.held = 0 if self.takes_all or is_a_person(found, store) else len(found)
         if self.held:
             for slug in {edit.slug for edit in found}:
                 del self._articles[slug]
@@ -122,7 +122,7 @@ class Settle:
             held = store.entries()  # of what ended, only the line that cites its entry shows it
             self._logged = {(f"e-{held.get(fact.id)}" if fact.ended else fact.project, lines.fold(fact.content)): fact
                             for fact in store.facts(live=False) if store.day(fact.id)}  # fmt: skip
-        told = store.told_ids(self._articles)
+        told = store.told_ids(self._articles) if self._articles else set()
         told |= {claim.id for article in self._articles.values() for claim in article.claims}
         for slug in sorted(self._articles):
             if slug not in known or (self.again and slug in ours):
@@ -339,9 +339,10 @@ def _hold_again(article: Article, known: Iterable[Place], store: Store) -> None:
             lines.place(article, lines.section_of(fact.kind), [row.render()], fact.id, store)
 
 
-def is_a_person(found: Iterable[Edit], total: int) -> bool:
+def is_a_person(found: Iterable[Edit], store: Store) -> bool:
     """Return whether so many changes at once are a person's, and no formatter's, checkout's or half a save's."""
-    return sum(edit.what in (REWORDED, REPLACED, GONE) for edit in found) <= max(MANY, SHARE * total)
+    count = sum(edit.what in (REWORDED, REPLACED, GONE) for edit in found)
+    return count <= MANY or count <= SHARE * len(store.placed_ids())
 
 
 # -- articles of earlier versions, and by hand
