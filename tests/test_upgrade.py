@@ -137,7 +137,7 @@ def test_a_waiting_job_becomes_an_entry_and_the_session_goes_on(base: Path, caps
 
 def test_a_session_that_was_switched_off_stays_out_until_it_is_switched_on(base: Path) -> None:
     home = Home.open()
-    mark = cursor.paused(home.paths.cursors, OFF)
+    mark = cursor.paused_spans(home.paths.cursors, OFF)
     assert mark is not None
     assert mark.covers(0)
     shutil.copy(transcript(base, CLOCK), new := transcript(base, OFF).with_name("new.jsonl"))

@@ -28,13 +28,13 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
     told = str(tmp_path), "s", str(transcript)
 
     def look(step: str) -> None:
-        found = cursor.paused(*told[:2])
+        found = cursor.paused_spans(*told[:2])
         rows.append(f"{step}: {found and (Path(found.transcript).name, found.spans, found.is_open)}")
         if found:
             lines = [b"12", b"345678", b"9", b"0" * 20, b"1" * 9]
             rows.append([found.after(place) for place in range(0, 40, 3)])
             rows.append([found.covers(place) for place in range(0, 40, 3)])
-            rows.append([cursor.spoken(lines, start, found) for start in (0, 5, 12)])
+            rows.append([cursor.drop_quiet(lines, start, found) for start in (0, 5, 12)])
 
     cursor.pause(*told, starts=True)  # the client has written nothing yet
     look("begun")
@@ -53,7 +53,7 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
             look(f"{verb} of {path[-7:]} {starts}")
     Path(told[0], f"s{cursor.OFF}").write_text('{"transcript": "t", "spans": [[1]], "open": true}')
     look("torn")
-    assert cursor.spoken([b"1"], 0, None) == [b"1"]
+    assert cursor.drop_quiet([b"1"], 0, None) == [b"1"]
     for text in (
         b"", b"no line", b"one\n", b"one\ntwo", b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n", b"1" * 30 + b"\n2\n",
         b"1" * 40,

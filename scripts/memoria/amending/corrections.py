@@ -45,23 +45,23 @@ def edit(home: Home, keeper: Keeper, ident: str, text: str) -> Corrected:
     if len(words) > MAX_STORED:
         raise ExpectedError(f"A fact has one to three sentences and at most {MAX_STORED} characters, not {len(words)}.")
     changed = keeper.edit(ident, words, is_users=True)
-    return _published(home, keeper, [changed])
+    return _publish(home, keeper, [changed])
 
 
 def delete(home: Home, keeper: Keeper, idents: Sequence[str]) -> Corrected:
     """Delete facts; raise ExpectedError, and delete none, when one of them does not exist."""
     known = [keeper.get(ident) for ident in idents]
     gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
-    return _published(home, keeper, gone)
+    return _publish(home, keeper, gone)
 
 
 def promote(home: Home, keeper: Keeper, idents: Sequence[str]) -> Corrected:
     """Make facts hold in every project; raise ExpectedError, and change none, when one of them does not exist."""
     known = [keeper.get(ident) for ident in idents]
-    return _published(home, keeper, [keeper.promote(fact.id) for fact in dict.fromkeys(known)])
+    return _publish(home, keeper, [keeper.promote(fact.id) for fact in dict.fromkeys(known)])
 
 
-def _published(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> Corrected:
+def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> Corrected:
     """Bring wiki and pages up to date after a change of facts."""
     facts = tuple(changed)
     slugs = renew(home, keeper, {place for fact in facts for place in fact.projects})
@@ -107,15 +107,15 @@ class Undone:
 def undo(home: Home, steps: int) -> tuple[list[Undone], int]:
     """Undo the newest steps; return them, and how many entries wait again. The caller holds the compile lock."""
     transactions = Transactions(home.paths)
-    before = _taken(home)
+    before = _take_over(home)
     undone = []
     for _ in range(steps):
         step = transactions.steps()[0]
         undone.append(Undone(*transactions.undo(), [str(end["id"]) for end in step.facts]))
-    return undone, _settle(home, before, _taken(home))
+    return undone, _settle(home, before, _take_over(home))
 
 
-def _taken(home: Home) -> dict[str, str]:
+def _take_over(home: Home) -> dict[str, str]:
     try:
         text = home_files.text(Path(home.paths.knowledge, LOG))
     except FileNotFoundError:

@@ -104,7 +104,7 @@ class Plan:
         texts += [fact.content for fact in self.facts] if self.kind == "fact" else []
         return [text for text in texts if len(text) >= MIN_PROOF]
 
-    def held(self, text: str) -> bool:
+    def has(self, text: str) -> bool:
         """Return whether ``text``, which may be JSON, contains the text to forget."""
         return bool(self.needle) and proof.holds(text, [fold(self.needle)])
 
@@ -214,9 +214,9 @@ class _Planner:
         keys = {entry.project_key for entry in self.entries}
         known = project.read(self.home.paths.projects)
         keys |= {known.current(about.get("key", "")) for about in known.folders.values()}
-        return projects.meant(target, keys | {known.current(key) for key in self._recorded()}, self.home)
+        return projects.meant(target, keys | {known.current(key) for key in self._record_texts()}, self.home)
 
-    def _recorded(self) -> dict[str, list[str]]:
+    def _record_texts(self) -> dict[str, list[str]]:
         return visibility.folders(self.home.paths.folders)
 
     def _folders(self, plan: Plan) -> None:
@@ -226,14 +226,14 @@ class _Planner:
         """
         remaining = {entry.project_key for entry in self.entries if entry.id not in plan.ids}
         known = project.read(self.home.paths.projects)
-        pairs = [(known.current(key), folder) for key, folders in self._recorded().items() for folder in folders]
+        pairs = [(known.current(key), folder) for key, folders in self._record_texts().items() for folder in folders]
         pairs += [(known.current(about.get("key", "")), root) for root, about in known.folders.items()]
         plan.folders = sorted(
             {
                 folder
                 for key, folder in pairs
                 if key not in remaining
-                and (key == plan.project or plan.held(f"{folder} {known.folders.get(folder, {}).get('remote', '')}"))
+                and (key == plan.project or plan.has(f"{folder} {known.folders.get(folder, {}).get('remote', '')}"))
             }
         )
 
@@ -295,7 +295,7 @@ class _Planner:
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     fold(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
-                held = plan.held(words(json.dumps(replace(fact, history=()).to_dict())))
+                held = plan.has(words(json.dumps(replace(fact, history=()).to_dict())))
                 if fact.id in stands or quoted or named or held:
                     plan.facts.append(fact)
         if plan.kind not in ("fact", "text"):  # also in the words that a person gave it in an article

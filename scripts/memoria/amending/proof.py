@@ -90,12 +90,12 @@ def _forms(text: str) -> Iterator[str]:
     """Yield the text as it is, and with its escapes undone."""
     yield text
     for _ in range(_NESTED):
-        text = _ESCAPE.sub(_unescaped, text)
+        text = _ESCAPE.sub(_unescape, text)
         yield text
     yield html.unescape(text)
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     if match[1]:
         return chr(int(match[1], 16))
     return " " if match[2] in _BLANK else match[2]

@@ -61,9 +61,9 @@ def carry_out(home: Home, plan: Plan) -> None:
             if keeper.store.get(fact.id):  # one that still waits goes with the outbox
                 keeper.delete(fact.id)
         for fact in keeper.store.facts(live=False):
-            if len(left := tuple(line for line in fact.history if not plan.held(line))) < len(fact.history):
+            if len(left := tuple(line for line in fact.history if not plan.has(line))) < len(fact.history):
                 keeper.write(replace(fact, history=left))
-        keeper.store.forget_deleted(_deleted(keeper, plan))
+        keeper.store.forget_deleted(_delete_facts(keeper, plan))
         _outbox(keeper.outbox, plan)
     _spool(home, plan)
     asyncio.run(_working(home, plan))
@@ -121,7 +121,7 @@ def _settle(home: Home) -> None:
         refresh.settle(home, keeper)
 
 
-def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
+def _delete_facts(keeper: Keeper, plan: Plan) -> list[str]:
     """Return the ids of the deleted facts that say what is forgotten."""
     facts = {fact.id for fact in plan.facts}
     sessions = {entry.session for entry in plan.entries} | plan.sessions
@@ -131,7 +131,7 @@ def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
         if fact.id in facts
         or (plan.project and plan.project in fact.projects)
         or (fact.session and fact.session in sessions)
-        or plan.held(words(json.dumps(fact.to_dict())))
+        or plan.has(words(json.dumps(fact.to_dict())))
     ]
 
 
@@ -139,7 +139,7 @@ def _spool(home: Home, plan: Plan) -> None:
     """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
     if plan.keys:
         _bury(home, home.zone.day(clock.now()), tombstone("-", plan.keys))
-    held = plan.held
+    held = plan.has
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
@@ -153,7 +153,7 @@ def _spool(home: Home, plan: Plan) -> None:
 
 def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove the facts that wait to be stored and go, and whatever contains the text."""
-    facts, held = {fact.id for fact in plan.facts}, plan.held
+    facts, held = {fact.id for fact in plan.facts}, plan.has
     for path, body in outbox.waiting().items():
         if ("event" in body and body.get("id") in facts) or held(words(json.dumps(body))):
             path.unlink(missing_ok=True)
@@ -166,7 +166,7 @@ async def _working(home: Home, plan: Plan) -> None:
         return
     sessions = {plan.target} if plan.kind == "session" else {each.session for each in plan.entries if not plan.needle}
     projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
-    store, held = open_store(home.settings, home.paths), plan.held
+    store, held = open_store(home.settings, home.paths), plan.has
     try:
         for scope in await store.scopes():
             whole = session_of(scope) in sessions or scope in projects

@@ -60,7 +60,7 @@ class Changes:
         One of a session that may still be going on is not, nor is one from before memoria was installed.
         """
         stamp, fates = self._checked.get(str(found.path), ("", {}))
-        old = found.changed_s < self.installed and not self._was_seen(found.session)
+        old = found.changed_s < self.install_time and not self._was_seen(found.session)
         news = stamp != found.stamp or MISSING in fates
         return news and not old and not self.is_open(found)
 
@@ -69,7 +69,7 @@ class Changes:
         return 0 <= self.now - found.changed_s < OPEN_S and clients.is_at_home(found)
 
     @property
-    def installed(self) -> float:
+    def install_time(self) -> float:
         """When this home's state was made, in seconds since the epoch; 0 when that is unknown."""
         try:
             return float(home_files.text(self.home.paths.since))

@@ -85,7 +85,7 @@ def check_hooks(_: Home) -> Findings:
     if any(file.plugin for file in files):
         if missing := missing_links():
             yield Finding("hooks", BROKEN, missing, MAKE_LINKS)
-        elif gone := "".join(file.gone for file in files):
+        elif gone := "".join(file.missing_source for file in files):
             yield Finding("hooks", BROKEN, f"{gone} is gone, from which the client reads the plugin", remedy)
         else:
             yield Finding("hooks", OK, "installed as a plugin")
@@ -130,7 +130,7 @@ def check_firing(home: Home) -> Findings:
 def check_pythons(home: Home) -> Findings:
     """Check the interpreters of the hooks and the worker."""
     python = client_python(os.environ)
-    version = _asked([python, "-S", "-I", "-c", VERSION]) if python else ""
+    version = _ask([python, "-S", "-I", "-c", VERSION]) if python else ""
     if not version:
         found = f"{python} does not run" if python else "not found as the client would look for it"
         yield Finding("python3", BROKEN, found, NO_PYTHON_WINDOWS if places.WINDOWS else "install Python 3.9 or newer")
@@ -152,7 +152,7 @@ def check_worker(home: Home) -> Findings:
     if not python:
         yield Finding("worker", NOTE, "its packages are not installed yet", "the next session installs them")
         return
-    told = _asked([python, "-c", PROBE], 120.0).split()
+    told = _ask([python, "-c", PROBE], 120.0).split()
     remedy = f"delete {interpreter.environment()}: it is made again"
     if places.is_wheel():
         remedy = f"install it again: `{invocation.INSTALL_TOOL} --reinstall`"
@@ -177,7 +177,7 @@ def check_client(_: Home) -> Findings:
         yield Finding("client", NOTE, client_program.MISSING, f"{client_program.REMEDY}: calls of Claude models run it")
 
 
-def _asked(words: list[str], deadline_s: float = 20.0) -> str:
+def _ask(words: list[str], deadline_s: float = 20.0) -> str:
     try:
         run = subprocess.run(
             words, capture_output=True, timeout=deadline_s, check=False, env=detach.worker_environment()

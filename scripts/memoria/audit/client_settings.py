@@ -126,7 +126,7 @@ class ClientSettings:
         return any(ours) if ours else None
 
     @property
-    def gone(self) -> str:
+    def missing_source(self) -> str:
         """What the client reads our plugin from, or starts for a hook, when it was moved or deleted, else ``""``."""
         known: Any = self.value.get("extraKnownMarketplaces")
         with suppress(KeyError, TypeError, IndexError, ValueError):
@@ -138,7 +138,7 @@ class ClientSettings:
             return next((name for name in names if not (name.startswith("$") or Path(name).exists())), "")
         return ""
 
-    def merged(self, hooks: Hooks) -> bytes:
+    def merge(self, hooks: Hooks) -> bytes:
         """The file with exactly these hooks of ours, any others of ours replaced; the same bytes when they stand."""
         if self.raw is not None and self.ours == hooks:
             return self.raw
@@ -148,7 +148,7 @@ class ClientSettings:
         value = {**self.value, "hooks": merged}
         if not merged:
             del value["hooks"]
-        return self._serialised(value)
+        return self._serialise(value)
 
     def write(self, data: bytes, exchange: Swap) -> Path | None:
         """Replace the file by ``data``; return the copy of what it was, None when it is as it was.
@@ -174,7 +174,7 @@ class ClientSettings:
             ) from None
         return copy
 
-    def _serialised(self, value: Object) -> bytes:
+    def _serialise(self, value: Object) -> bytes:
         """JSON with the file's indentation and line ends."""
         raw = self.raw or b""
         indent = re.search(rb"\n([ \t]+)\S", raw)

@@ -163,7 +163,7 @@ class Receipt(Changes):
         head = clients.of(found).head(found.path)
         owner = project.of(head.cwd, self.home.settings, self.home.paths)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
-        left_alone = self.left_alone(found, head)
+        left_alone = self.skip_reason(found, head)
         settled = stamp == found.stamp and not _UNSETTLED.intersection(fates)
         if forced or not settled or bool(left_alone) != _was_left_alone(fates, left_alone):
             fates = self._compare(found, head, left_alone)
@@ -202,12 +202,12 @@ class Receipt(Changes):
             b"",
         )
 
-    def left_alone(self, found: Found, head: Head) -> str:
+    def skip_reason(self, found: Found, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""
         reason = self._screen.exclusion(head.cwd)
         if reason and not all(map(self._screen.exclusion, client_files.cwds(found.path))):
             reason = ""
-        quiet = cursor.paused(self.home.paths.cursors, safe_name(head.session))
+        quiet = cursor.paused_spans(self.home.paths.cursors, safe_name(head.session))
         if not reason and quiet is not None and not quiet.spans:  # off for the session as a whole, as far as is known
             reason = SWITCHED_OFF
         if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
@@ -216,7 +216,7 @@ class Receipt(Changes):
 
     def _record_silence(self, path: Path) -> None:
         """Record the turns that were said while memoria was off, so that nobody takes them in; a look per change."""
-        quiet = cursor.paused(self.home.paths.cursors, path.stem)
+        quiet = cursor.paused_spans(self.home.paths.cursors, path.stem)
         if quiet is None or not quiet.spans:
             return
         try:
@@ -224,13 +224,13 @@ class Receipt(Changes):
             stamp = f"{path.stat().st_mtime_ns}-{status.st_mtime_ns if quiet.is_open else 0}"
             if self._checked.get(str(path), ("", {}))[0] == stamp:
                 return
-            keys = [turn.key for turn in self._said_in(quiet)]
+            keys = [turn.key for turn in self._read_turns(quiet)]
         except OSError:  # the transcript is gone, and with it what must not be taken in
             return
         self.ledger.record_nothing(keys, path.stem, SWITCHED_OFF)
         self.ledger.check(str(path), stamp, {})
 
-    def _said_in(self, quiet: cursor.PausedSpans) -> Iterator[Turn]:
+    def _read_turns(self, quiet: cursor.PausedSpans) -> Iterator[Turn]:
         reader = Reader(with_sides=True, decode=clients.owner(Path(quiet.transcript)).decoder())
         with regular(quiet.transcript) as file:
             for number, (start, end) in enumerate(quiet.spans, 1):
@@ -276,7 +276,7 @@ class Receipt(Changes):
         if not self._was_seen(head.session):
             if found.agent != clients.CLAUDE.name:
                 return UNHOOKED
-            if found.changed_s < self.installed:
+            if found.changed_s < self.install_time:
                 return BEFORE
         return MISSING
 

@@ -184,13 +184,13 @@ def _become(arguments: list[str], patience_s: float) -> None:
     user_environment.restore()
     settings = Settings.load()
     try:
-        python = interpreter.find(settings) or _built(settings, patience_s)
+        python = interpreter.find(settings) or _await_build(settings, patience_s)
         interpreter.become(places.own_command(python, *arguments))
     except OSError as error:
         _refuse(f"{error.filename or 'its interpreter'} cannot be run ({error.strerror})")
 
 
-def _built(settings: Settings, patience_s: float) -> str:
+def _await_build(settings: Settings, patience_s: float) -> str:
     """Return the environment's interpreter as soon as it is built; exit when that fails or takes too long."""
     if settings.refusal:
         _refuse(f"{settings.refusal}: {MEND_CONFIG}")

@@ -53,7 +53,7 @@ def _mark(event: hook.Event, paths: Paths) -> str:
         sessions.end(session)
     try:
         if event.name == "Stop":
-            sessions.answered(session)
+            sessions.record_answer(session)
         elif event.name == "PreCompact":
             sessions.ask_checkpoint(session)
     except OSError as error:
@@ -74,7 +74,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         return "no transcript is named"
     name, path = event.session, os.path.abspath(expand(event.transcript))
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
-    off = cursor.paused(paths.cursors, name)
+    off = cursor.paused_spans(paths.cursors, name)
     if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off
         position = cursor.Cursor(path, off.after(position.end), b"")
     start, trouble = position.end, ""

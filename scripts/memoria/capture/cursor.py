@@ -105,7 +105,7 @@ class PausedSpans:
         self.spans.append((start, max(end, size)))
 
 
-def paused(folder: str, session: str) -> PausedSpans | None:
+def paused_spans(folder: str, session: str) -> PausedSpans | None:
     """Return the spans of a session, or None when memoria was never off in it; no spans stand for all of it."""
     try:
         text = text_of(os.path.join(folder, session + OFF))
@@ -130,7 +130,7 @@ def pause(folder: str, session: str, transcript: str, starts: bool) -> None:
     if size is None and not starts:
         _write_spans(folder, session, None)
         return
-    known = paused(folder, session)
+    known = paused_spans(folder, session)
     if known is not None and (not known.spans or known.transcript != transcript):
         _write_spans(folder, session, None)
         return
@@ -146,7 +146,7 @@ def pause(folder: str, session: str, transcript: str, starts: bool) -> None:
 
 def resume(folder: str, session: str, transcript: str, starts: bool) -> None:
     """End the open span, as memoria is on again; with ``starts``, it covers all that the transcript holds so far."""
-    known = paused(folder, session)
+    known = paused_spans(folder, session)
     if known is None or not known.is_open:
         return
     size = _size(transcript) or 0
@@ -157,7 +157,7 @@ def resume(folder: str, session: str, transcript: str, starts: bool) -> None:
     _write_spans(folder, session, PausedSpans(known.transcript, known.spans, False))
 
 
-def spoken(lines: list[bytes], position: int, quiet: PausedSpans | None) -> list[bytes]:
+def drop_quiet(lines: list[bytes], position: int, quiet: PausedSpans | None) -> list[bytes]:
     """Return the lines, the first of which starts at ``position``, without those written while memoria was off."""
     if quiet is None:
         return lines
@@ -228,10 +228,10 @@ def folders(data: bytes) -> set[str]:
     """
     pieces = (part.split(b'"', 2) for part in data.split(_FOLDER)[1:])
     found = {each[1] for each in pieces if len(each) == 3 and each[0].strip() == b":"}
-    return set(map(_unescaped, found))
+    return set(map(_unescape, found))
 
 
-def _unescaped(value: bytes) -> str:
+def _unescape(value: bytes) -> str:
     text = value.decode("utf-8", "replace")
     try:
         return str(quickjson.loads(f'"{text}"')) if "\\" in text else text

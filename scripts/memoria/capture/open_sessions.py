@@ -81,13 +81,13 @@ class OpenSessions:
         """Record that the client has ended this session, so that it was not interrupted."""
         remove(self.path(session, LIVE))
 
-    def prompted(self, session: str, prompt: str) -> None:
+    def record_prompt(self, session: str, prompt: str) -> None:
         """Record the beginning of a prompt; an empty one only records that the session was given a prompt."""
         path = self.path(session, PROMPT)
         if prompt or not os.path.exists(path):
             _write(path, without_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
 
-    def answered(self, session: str) -> None:
+    def record_answer(self, session: str) -> None:
         """Record that the latest prompt was answered to its end; the block tells it when the transcript is read."""
         try:
             os.truncate(self.path(session, PROMPT), 0)
@@ -134,14 +134,14 @@ class OpenSessions:
         return self._take(gone)
 
     def _take(self, sessions: list[str]) -> str:
-        latest = max(sessions, key=self._seen, default="")
+        latest = max(sessions, key=self._last_seen, default="")
         for session in sessions:  # the older ones too, or the next session would get their blocks
             self.end(session)
-        if abs(time.time() - self._seen(latest)) >= KEPT_S:
+        if abs(time.time() - self._last_seen(latest)) >= KEPT_S:
             return ""
         return self.block(latest)
 
-    def _seen(self, session: str) -> float:
+    def _last_seen(self, session: str) -> float:
         return max(self._changed_ns(session, BLOCK), self._changed_ns(session, PROMPT)) / 1e9
 
     def _changed_ns(self, session: str, kind: str) -> int:
@@ -152,12 +152,12 @@ class OpenSessions:
 
     def _open(self) -> list[tuple[str, str, str]]:
         """Return name, client and project of every open session."""
-        names = [name.removesuffix(LIVE) for name in _named(self.folder, LIVE)]
+        names = [name.removesuffix(LIVE) for name in _file_names(self.folder, LIVE)]
         told = ((name, self._text(name, LIVE).partition(" ")) for name in names)
         return [(name, client, project) for name, (client, _, project) in told]
 
 
-def _named(folder: str, kind: str) -> list[str]:
+def _file_names(folder: str, kind: str) -> list[str]:
     """Return the names of the files of one kind, none where somebody has removed the folder."""
     try:
         return [name for name in os.listdir(folder) if name.endswith(kind)]
@@ -234,7 +234,7 @@ def drop_sent(event: hook.Event, paths: Paths) -> None:
 
 def of_dead_clients(paths: Paths) -> list[str]:
     """Return the files of the clients that are gone."""
-    names = _named(paths.where, SENT)
+    names = _file_names(paths.where, SENT)
     return [os.path.join(paths.where, name) for name in names if not is_alive(name.split(".")[-2])]
 
 

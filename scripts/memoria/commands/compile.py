@@ -45,7 +45,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             if args.due and not mine:
                 return 0
             failpoints.reach("compile.locked")
-            _locked(args, home, seen)
+            _compile_locked(args, home, seen)
         # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.
         with closing(Ledger(home.paths)) as ledger:
             if not args.due or not gate.is_due(ledger, home, seen):
@@ -55,7 +55,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
+def _compile_locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
     """Compile what waits, and add the jobs that were looked at to ``seen``."""
     compile_ = Compile(home)
     try:

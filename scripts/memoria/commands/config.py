@@ -73,7 +73,7 @@ def _list(args: argparse.Namespace, settings: Settings) -> int:
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         origin = "" if row["origin"] == DEFAULT else f"  ({row['origin']})"
-        print(f"{row['name']:<{width}}  {_shown(row['value'])}{origin}".rstrip())
+        print(f"{row['name']:<{width}}  {_show(row['value'])}{origin}".rstrip())
         if args.explain:
             print(f"{'':<{width}}  {row['about']} [{row['variable']}]")
     return 0
@@ -82,7 +82,7 @@ def _list(args: argparse.Namespace, settings: Settings) -> int:
 def _row(field: Field, settings: Settings) -> dict[str, Any]:
     return {
         "name": field.name,
-        "value": _listed(field, getattr(settings, field.name)),
+        "value": _without_secrets(field, getattr(settings, field.name)),
         "default": field.default,
         "origin": settings.origins.get(field.name, DEFAULT),
         "variable": field.variable,
@@ -90,7 +90,7 @@ def _row(field: Field, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _listed(field: Field, value: Any) -> Any:
+def _without_secrets(field: Field, value: Any) -> Any:
     """Return a value without the secrets in it."""
     if field.name in _KEYS:
         return HIDDEN if value else value
@@ -99,28 +99,28 @@ def _listed(field: Field, value: Any) -> Any:
     return _PASSWORD.sub("...", value) if isinstance(value, str) else value
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _get(args: argparse.Namespace, settings: Settings) -> int:
-    print(_shown(getattr(settings, _field(args.name).name)))
+    print(_show(getattr(settings, _field(args.name).name)))
     return 0
 
 
 def _set(args: argparse.Namespace, settings: Settings) -> int:
     field = _field(args.name)
-    value = _checked(field, args.value)
+    value = _check(field, args.value)
     path = change_config(Swap(Paths.of(settings)), {field.name: value})
-    print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
+    print(f"{field.name} is {_show(_without_secrets(field, value))} in {path}.")
     after = Settings.load()
     origin = after.origins.get(field.name, "")
     if origin == field.variable:
-        print(f"The environment sets {origin}, which takes precedence: {_shown(getattr(after, field.name))}.")
+        print(f"The environment sets {origin}, which takes precedence: {_show(getattr(after, field.name))}.")
     elif origin == PLUGIN_OPTION:
-        print(f"The plugin option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE_OPTION} changes it.")
+        print(f"The plugin option takes precedence: {_show(getattr(after, field.name))}. {CHANGE_OPTION} changes it.")
     if field.name == "home" and value:
         with suppress(OSError):  # who begins a memory says so; a place that is gone later was moved
             Path(value, "daily").expanduser().mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _checked(field: Field, words: Sequence[str]) -> Any:
+def _check(field: Field, words: Sequence[str]) -> Any:
     """Return what was given on the command line as the file holds it."""
     is_list = isinstance(field.default, tuple)
     if len(words) > 1 and not is_list:
@@ -168,7 +168,7 @@ def _unset(args: argparse.Namespace, settings: Settings) -> int:
             print(f"{name} is no longer set in {path}.")
             continue
         origin = after.origins.get(name, DEFAULT)
-        print(f"{name} is no longer set in {path}; {origin}: {_shown(getattr(after, name)) or 'empty'}.")
+        print(f"{name} is no longer set in {path}; {origin}: {_show(getattr(after, name)) or 'empty'}.")
     return 0
 
 

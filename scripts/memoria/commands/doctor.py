@@ -40,10 +40,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Print the findings; return 1 when something is broken."""
     if args.wiki:
         return _wiki(args, home)
-    return _told(args, (finding for check in CHECKS for finding in _found(check, home)))
+    return _tell(args, (finding for check in CHECKS for finding in _run_check(check, home)))
 
 
-def _found(check: Callable[[Home], Findings], home: Home) -> Findings:
+def _run_check(check: Callable[[Home], Findings], home: Home) -> Findings:
     """Look, and name what keeps us from looking; what else there is to look at does not wait for that."""
     try:
         yield from check(home)
@@ -51,9 +51,9 @@ def _found(check: Callable[[Home], Findings], home: Home) -> Findings:
         yield Finding(check.__name__.strip("_").removeprefix("check_"), BROKEN, str(error))
 
 
-def refused(args: argparse.Namespace, error: HomeRefusedError) -> int:
+def refuse(args: argparse.Namespace, error: HomeRefusedError) -> int:
     """Print that the home cannot be opened (it is of a newer memoria, or not writable), and check nothing else."""
-    return _told(args, iter([Finding("state", BROKEN, error.what, error.remedy)]))
+    return _tell(args, iter([Finding("state", BROKEN, error.what, error.remedy)]))
 
 
 def _wiki(args: argparse.Namespace, home: Home) -> int:
@@ -75,7 +75,7 @@ def _wiki(args: argparse.Namespace, home: Home) -> int:
     return 1 if counts[lint_rules.ERROR] else 0
 
 
-def _told(args: argparse.Namespace, found: Findings) -> int:
+def _tell(args: argparse.Namespace, found: Findings) -> int:
     findings: list[Finding] = []
     for finding in found:
         findings.append(finding)

@@ -50,7 +50,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         finished = None if args.dry_run else removal.finish(home)
         is_same = finished is not None and finished.target == target
         plan = finished if finished and is_same else _plan(args, home, target)
-        done = is_same or _removed(args, home, plan)
+        done = is_same or _remove(args, home, plan)
         found = asyncio.run(proof.search(home, plan.proving)) if done and plan.proving else Proof()
         if done:
             print(CONTINUED * is_same + "\n".join(_proven(home, plan, found)))
@@ -66,9 +66,9 @@ def _plan(args: argparse.Namespace, home: Home, target: str) -> Plan:
     return plan
 
 
-def _removed(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
+def _remove(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
     """Show the plan and carry it out when the user agrees; return whether it was carried out."""
-    print("\n".join(_shown(plan)))
+    print("\n".join(_show_plan(plan)))
     unasked = "Nothing was removed. Add --yes to remove it, or --dry-run to see what would be removed."
     if args.dry_run or not (args.yes or printable.confirm("Remove all this? It cannot be undone.", unasked)):
         return False
@@ -90,7 +90,7 @@ def _alone(home: Home) -> Iterator[None]:
 # -- printing
 
 
-def _shown(plan: Plan) -> Iterator[str]:
+def _show_plan(plan: Plan) -> Iterator[str]:
     yield f"To forget the {plan.kind} {plan.target!r}:"
     for entry in plan.entries:
         turns = printable.amount(len(entry.turns), "turn")

@@ -102,7 +102,7 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
 
 def _item(receipt: Receipt, found: Found, head: Head, owner: str) -> Item | str:
     """Return the unrecorded rest of a transcript, or why it is to be skipped."""
-    reason = receipt.left_alone(found, head)
+    reason = receipt.skip_reason(found, head)
     if reason and reason != BY_PROGRAM:
         return reason
     if receipt.is_open(found):
@@ -137,7 +137,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     sources = _sources(args)
     with closing(Ledger(home.paths)) as ledger:
         plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project)
-        print("\n".join(_described(plan, home, sources)))
+        print("\n".join(_describe(plan, home, sources)))
         if args.dry_run:
             return 0
         ledger.lift_waits()  # the budget may have changed
@@ -172,7 +172,7 @@ def _since(text: str, home: Home) -> float:
         raise ExpectedError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
 
 
-def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
+def _describe(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
     yield f"{', '.join(str(path) for _, path in sources)}: read {plan.bytes / 1e6:,.1f} MB"
     turns = printable.amount(sum(item.turns for item in plan.items), "turn")
     size = printable.amount(plan.chars, "character")
@@ -181,10 +181,10 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
     if not plan.items:
         yield "There is nothing to ingest now."
         return
-    yield from _estimated(plan, home)
+    yield from _estimate(plan, home)
 
 
-def _estimated(plan: Plan, home: Home) -> Iterator[str]:
+def _estimate(plan: Plan, home: Home) -> Iterator[str]:
     """Yield what the calls for the summaries, and for the compiles after them, take by estimate."""
     size = home.settings.call_chars
     flushes = sum(max(1, -(-item.chars // size)) for item in plan.items)

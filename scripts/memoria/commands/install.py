@@ -90,7 +90,7 @@ def _take_out(home: Home) -> None:
 
 
 def _took_out(settings: ClientSettings, home: Home) -> str:
-    copy = settings.write(settings.merged({}), Swap(home.paths))
+    copy = settings.write(settings.merge({}), Swap(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
     return f"took memoria's {printable.amount(len(settings.ours), 'hook')} out of {settings.path}.{kept}"
 
@@ -161,7 +161,7 @@ def _codex(args: argparse.Namespace, home: Home) -> int:
     if not codex.folder(os.environ).is_dir():
         raise ExpectedError(f"there is no {codex.folder(os.environ)}: Codex has not run here.")
     hooks = client_settings.codex_hooks(Path(paths.ROOT), hook_python(os.environ))
-    copy = settings.write(settings.merged(hooks), Swap(home.paths))
+    copy = settings.write(settings.merge(hooks), Swap(home.paths))
     if settings.ours == hooks:
         print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
     else:

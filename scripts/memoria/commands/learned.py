@@ -56,7 +56,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     key = _project_key(args.project, home, keeper)
     named = Reference.of(" ".join(args.words))
     if named:
-        found = _named(named, keeper)
+        found = _named_facts(named, keeper)
     elif args.words:
         found = keeper.store.matching(" ".join(args.words), key, live=not args.ended)
     else:
@@ -68,7 +68,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     return _print(home, keeper, found)
 
 
-def _named(named: Reference, keeper: Keeper) -> list[Fact]:
+def _named_facts(named: Reference, keeper: Keeper) -> list[Fact]:
     """Return the fact with this id, or the facts of this entry."""
     if named.kind == FACT:
         return [keeper.get(named.anchor)]
@@ -79,17 +79,17 @@ def _named(named: Reference, keeper: Keeper) -> list[Fact]:
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(home, keeper, _told(corrections.edit(home, keeper, args.id, " ".join(args.text)), home))
+    return _print(home, keeper, _tell(corrections.edit(home, keeper, args.id, " ".join(args.text)), home))
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    gone = _told(corrections.delete(home, keeper, args.id), home)
+    gone = _tell(corrections.delete(home, keeper, args.id), home)
     print(f"{printable.amount(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), home))
+    return _print(home, keeper, _tell(corrections.promote(home, keeper, args.id), home))
 
 
 _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = {
@@ -97,7 +97,7 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }  # fmt: skip
 
 
-def _told(done: Corrected, home: Home) -> list[Fact]:
+def _tell(done: Corrected, home: Home) -> list[Fact]:
     """Say what a change means for the articles, and when the memory server will receive it; return the facts."""
     if done.told:
         print(done.told, file=sys.stderr)

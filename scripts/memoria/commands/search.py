@@ -53,7 +53,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.wait:
         _wait(home)
     if query:
-        hits = _found(home, query, args.k, args.project, tuple(args.kind or ()))
+        hits = _find(home, query, args.k, args.project, tuple(args.kind or ()))
         shown = json.dumps({"results": [_record(hit) for hit in hits]}, ensure_ascii=False) if args.json else None
         print(shown if shown is not None else "\n\n".join(_lines(hits, query)) or "nothing found")
     return 0
@@ -67,7 +67,7 @@ def _wait(home: Home) -> None:
         sources.refresh(index, home.paths)
 
 
-def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
+def _find(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
     view = Visibility(home.settings, home.paths)
     with sources.searchable(home) as (index, lacking):
         if lacking:

@@ -53,7 +53,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             return _decide(home, keeper, place, key, takes=args.accept)
         if not args.what and not args.project:
             raise ExpectedError("Name an article or a statement (l-…), or use --project.")
-        return _share(args, home, keeper, place, list(_chosen(args, home, keeper, key)))
+        return _share(args, home, keeper, place, list(_choose(args, home, keeper, key)))
 
 
 def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) -> int:
@@ -67,7 +67,7 @@ def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) 
     return 0
 
 
-def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> Iterator[tuple[str, Fact]]:
+def _choose(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> Iterator[tuple[str, Fact]]:
     """Yield the statements to share, each with its heading."""
     wiki = Wiki(home.paths)
     if args.project:

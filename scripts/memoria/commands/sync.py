@@ -81,7 +81,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def _join(args: argparse.Namespace, home: Home) -> None:
     """Set the address, after the key fits what lies there; a wrong key changes nothing."""
     address = carriers.address_of(args.address or home.settings.sync)
-    carrier = _opened(address, home)
+    carrier = _open(address, home)
     listed = carrier.list_files()
     is_ours = any(place == meeting.TEST or place[1].endswith(ENDING) for place in listed)
     if not (is_ours or carriers.is_git(address)) and (other := next(Path(address).glob("[!.]*"), None)):
@@ -94,7 +94,7 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     home.settings.sync = address
 
 
-def _opened(address: str, home: Home) -> Carrier:
+def _open(address: str, home: Home) -> Carrier:
     if not carriers.is_git(address):
         folder = Path(address)
         if not folder.parent.is_dir():
@@ -142,7 +142,7 @@ def _key(action: str, home: Home, records: Records) -> None:
         return
     new = Key.new()
     with Keeper.at(home) as keeper:
-        round_, carrier = Round(home, keeper, records), _opened(home.settings.sync, home)
+        round_, carrier = Round(home, keeper, records), _open(home.settings.sync, home)
         if failure := round_.run(carrier).failure:
             raise failure
         Meeting(records, carrier, key, round_.machine).rekey(new)

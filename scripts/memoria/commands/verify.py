@@ -97,7 +97,7 @@ def _facts(home: Home, receipt: Receipt, accounts: Sequence[Account], lost: Sequ
     return {
         "transcripts": str(client_files.folder(os.environ)),
         "home": home.paths.home,
-        "installed": datetime.fromtimestamp(receipt.installed, UTC).isoformat(),
+        "installed": datetime.fromtimestamp(receipt.install_time, UTC).isoformat(),
         "sessions": len({account.session for account in accounts}),
         "turns": sum(account.turns for account in accounts),
         "repeated": fates[REPEATED],

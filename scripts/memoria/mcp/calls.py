@@ -73,7 +73,7 @@ class Session:
             return settings.refusal
         if settings.disabled:
             return "memoria is switched off"
-        quiet = cursor.paused(paths.cursors, safe_name(self.ident))
+        quiet = cursor.paused_spans(paths.cursors, safe_name(self.ident))
         if quiet is not None and quiet.is_open:
             return "memoria is switched off in this session"
         if reason := exclude.reason(self._now_in() or self.folder, settings, paths):

@@ -57,7 +57,7 @@ def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
     try:
         if prompt and not cursor.is_uncopied(paths.cursors, event.session):
             open_sessions.keep_sent(event, paths)
-        open_sessions.OpenSessions(paths.where).prompted(event.session, prompt)
+        open_sessions.OpenSessions(paths.where).record_prompt(event.session, prompt)
     except OSError as error:
         hook.log(paths, f"{event.name} {event.session} the prompt cannot be recorded: {error}")
 

@@ -67,7 +67,7 @@ def _turns(home: Home, session: str, transcript: str, end: int | None = None) ->
         lines = file.read(size - start).splitlines(keepends=True)
     if start:  # within a line
         start += len(lines.pop(0))
-    spoken = cursor.spoken(lines, start, cursor.paused(home.paths.cursors, session))
+    spoken = cursor.drop_quiet(lines, start, cursor.paused_spans(home.paths.cursors, session))
     screen = Screen(home)
     passing, _ = screen.passing(spoken)
     read = (turn for turn in Reader().read(passing) if not screen.reason(turn))

@@ -87,13 +87,13 @@ class Observer:
         known = before.get(READ) or {}
         same = known.get("transcript") == place.transcript
         start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
-        quiet = cursor.paused(self.home.paths.cursors, session)
+        quiet = cursor.paused_spans(self.home.paths.cursors, session)
         if quiet is not None and quiet.after(start) != start:
             start, mark = quiet.after(start), b""
         piece = cursor.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)
-        lines = cursor.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
+        lines = cursor.drop_quiet(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
         lines, is_out = Screen(self.home).passing(lines, is_out=before.get(EXCLUDED))
         client = clients.owner(Path(place.transcript))
         if client is not clients.CLAUDE:
