@@ -263,7 +263,7 @@ class World:
         if self.spool.jobs():
             return False
         for name in ("worker.lock", "compile.lock"):
-            with locks.waiting(Path(self.paths.state, name)):  # let go by whoever was killed
+            with locks.wait(Path(self.paths.state, name)):  # let go by whoever was killed
                 pass
         if self.spool.jobs():
             return False
@@ -276,8 +276,8 @@ class World:
         if not Path(self.paths.ledger).exists():
             return 0
         with closing(Ledger(self.paths)) as ledger:
-            waiting = gate.waiting(ledger, Home(Settings(), self.paths, Zone("UTC")))
-            return len(waiting) + ledger.by_hand()
+            waiting = gate.waiting_entries(ledger, Home(Settings(), self.paths, Zone("UTC")))
+            return len(waiting) + ledger.count_by_hand()
 
     def _check(self, tally: Tally) -> None:
         wanted: set[str] = set()

@@ -155,7 +155,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown.unbulleted": markdown.strip_bullet,
     "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml.__wrapped__, text),
     "fence.neutral": fence.neutral,
-    "fence.visible": fence.visible,
+    "fence.visible": fence.strip_invisible,
     "fence.wrapped": fence.wrap,
     "printable.lines": printable.lines,
     "Reference.of": Reference.of,

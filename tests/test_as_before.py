@@ -25,7 +25,7 @@ from places import TESTS
 OF_ONE = (
     folder.slugify, folder.is_name, folder.unquote, open_items.ident, files.short_id, record.digest_of, fact.plain,
     notes.words, error_notes.telling, prompt_notes.is_asking, prompt_notes.has_words, lines.fold, fact.clamp,
-    turn.one_line, printable.line, record.nameless, markdown.line, lambda text: printable.amount(len(text), text),
+    turn.one_line, printable.line, record.nameless_id, markdown.line, lambda text: printable.amount(len(text), text),
     lambda text: fact.words(text.replace(" ", ","), 8), lambda text: fact.phrases((text * 3).split("a")),
     lambda text: notes.line(text, 40), lambda text: markdown.cut(text, 30), lambda text: team.path_of("x", text),
     lambda text: highlight.excerpt(f"{'so ' * 20}{text} " * 9, tokens.of(text)[-1:]),

@@ -77,7 +77,7 @@ def _main(argv: Sequence[str] | None) -> int:
     if not words:
         parsers([]).print_help()
         return 0
-    name, rest = _meant(words)
+    name, rest = _guess_verb(words)
     parser = parsers([name] if name else [])
     if not name and not words[0].startswith("-"):
         parser.error(_unknown(words[0]))
@@ -88,7 +88,7 @@ def _main(argv: Sequence[str] | None) -> int:
     return run(args.verb, args)
 
 
-def _meant(words: Sequence[str]) -> tuple[str, list[str]]:
+def _guess_verb(words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the module that a command line names, ``""`` for none, and its arguments."""
     verb, *rest = words
     if verb in FORMER:

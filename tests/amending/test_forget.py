@@ -457,7 +457,7 @@ def test_the_next_worker_completes_a_forget_that_was_broken_off(
     deploys = Path(home.paths.knowledge, "concepts/deploys.md")
     deploys.write_text(deploys.read_text().replace(f"- {PLAIN}", f"- Ask Ada.\n- {PLAIN}"))
     home.settings.model = "offline"
-    with locks.waiting(Path(home.paths.compile_lock)):
+    with locks.wait(Path(home.paths.compile_lock)):
         worker.work(home)
     assert Path(home.paths.forgetting).stat().st_mode & 0o777 == 0o600, "it waits while a compile is at work"
     worker.work(home)

@@ -48,7 +48,7 @@ def write(folder: Path, name: str = "settings.json", **env: object) -> None:
 def own(home: Path, project: Path, **env: str) -> dict[str, str]:
     """The user's own variables of a process in a session, on a system that does not show how the client was started."""
     session = {"HOME": str(home), "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(project)}
-    found = user_environment.own({**session, **env}, str(project), os.getpid())
+    found = user_environment.read_own({**session, **env}, str(project), os.getpid())
     return {name: value for name, value in found.items() if session.get(name) != value}
 
 
@@ -91,7 +91,7 @@ def test_a_project_does_not_become_the_user(
     chosen = str(project if name == "HOME" else project / ".claude")
     write(project, **{name: chosen}, ANTHROPIC_BASE_URL="http://evil")
     env = {"CLAUDECODE": "1", name: chosen, "ANTHROPIC_BASE_URL": "http://evil"}
-    assert user_environment.own(env, str(project), os.getpid()) == {"CLAUDECODE": "1"}
+    assert user_environment.read_own(env, str(project), os.getpid()) == {"CLAUDECODE": "1"}
 
 
 @PROC

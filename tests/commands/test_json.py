@@ -46,7 +46,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     command = [*own_command(sys.executable, "demo"), "--home", str(home)]
     run = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
     for name in ("worker.lock", "compile.lock"):  # the demo's hooks leave a worker behind
-        with locks.waiting(home / ".memoria" / name):
+        with locks.wait(home / ".memoria" / name):
             pass
     return Played(folder, home, run.stdout)
 

@@ -88,7 +88,7 @@ def killed_when_placed(step: str) -> None:
 
 
 def same(*machines: Machine, slug: str = SLUG) -> bool:
-    held = [{piece.id: piece.full for piece in Page(slug, text(machine, slug)).pieces()} for machine in machines]
+    held = [{piece.id: piece.full_digest for piece in Page(slug, text(machine, slug)).pieces()} for machine in machines]
     return held[0] == held[1]
 
 

@@ -88,7 +88,7 @@ def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
     for machine in (desk, laptop):
         machine.skew = timedelta(days=days)
         with machine.at_work(), closing(Ledger(machine.home.paths)) as ledger:
-            found += [machine.name for _ in gate.waiting(ledger, machine.home)]
+            found += [machine.name for _ in gate.waiting_entries(ledger, machine.home)]
             assert status.gather(machine.home)["uncompiled"] == found.count(machine.name)
     assert found == compilers
     with pytest.raises(ExpectedError, match="heard on desk"):

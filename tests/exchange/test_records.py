@@ -19,7 +19,7 @@ from memoria.daily.open_items import ident as item_ident
 from memoria.exchange.forms import Day, Page, new_page
 from memoria.exchange.keys import Key
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.record import Record, digest_of, live, prose_id, wordings
+from memoria.exchange.record import Record, digest_of, live_records, prose_id, wordings
 from memoria.exchange.records import Records
 from memoria.exchange.rows import read_told, to_memory
 from places import TESTS
@@ -116,7 +116,7 @@ def test_a_record_of_a_newer_version_is_carried_on_as_it_came() -> None:
     line = '{"i":"z-1","k":"dream","d":"00000000000000010a","t":"?","new":{"field":[1,2]}}'
     with records() as known:
         known.add(Record.parse(line))
-        assert known.unsent() == [line]
+        assert known.unsent_lines() == [line]
     for no_record in ('{"i":"z-1","k":"dream"}', "[]", '{"i":"z-1","k":"x","d":"1","o":7}'):
         with pytest.raises(ValueError, match="no record"):
             Record.parse(no_record)
@@ -129,7 +129,7 @@ def test_an_old_copy_of_a_text_is_known_by_the_digest_in_a_dot() -> None:
         there.put("l-1", "statement", "Use npm.", ())  # a home that was copied before, without its records
         for record in here.current("l-1"):
             there.add(record)
-        assert [record.text for record in live(there.current("l-1"))] == ["Use pnpm."]
+        assert [record.text for record in live_records(there.current("l-1"))] == ["Use pnpm."]
         assert here.is_former("l-1", first.digest)
 
 
@@ -141,16 +141,16 @@ def test_two_old_copies_do_not_hide_each_other() -> None:
         again = Record("l-1", "x", "e" * 16 + two.digest, (one.dot,), "two").with_line()
         for record in (back, again):
             known.add(record)
-        assert {record.text for record in live(known.current("l-1"))} == {"one", "two"}
+        assert {record.text for record in live_records(known.current("l-1"))} == {"one", "two"}
 
 
 def test_what_two_machines_deleted_is_deleted_once_and_stands_if_a_third_wrote_it() -> None:
     with records() as known:
         for machine in ("a", "b"):
             known.put("l-1", "x", None, (), machine=machine)
-        assert [record.text for record in live(known.current("l-1"))] == [None]
+        assert [record.text for record in live_records(known.current("l-1"))] == [None]
         known.put("l-1", "x", "one", (), machine="c")
-        assert [record.text for record in live(known.current("l-1"))] == ["one"]
+        assert [record.text for record in live_records(known.current("l-1"))] == ["one"]
 
 
 def test_what_was_never_reworded_is_what_the_others_were_made_of_and_the_first_end_counts() -> None:
@@ -179,8 +179,8 @@ def test_forgetting_takes_the_parts_along() -> None:
         known.put("l-10", "statement", "open", ())
         known.put("l-1", "forget", None, ())
         known.put("l-1#end", "end", "{}", ())
-        assert [record.text for record in live(known.current("l-10"))] == ["open"]
-        assert live(known.current("l-1#end")) == []
+        assert [record.text for record in live_records(known.current("l-10"))] == ["open"]
+        assert live_records(known.current("l-1#end")) == []
         places = [known.put(f"a/b#{part}", "place", f"Rules\n- {row}\n  open\n  {more}", (), project="shop").id
                   for part, row, more in (("c-1", "a secret", "too"), ("c-2", "a rule", "secret"))]  # fmt: skip
         for place in places:

@@ -23,7 +23,7 @@ def test_a_lock_has_one_holder_and_is_free_after_it(tmp_path: Path) -> None:
         for _ in range(2):  # the one that did not get it has not let it go
             with locks.take(path) as other:
                 assert not other
-    with locks.waiting(path), locks.take(path) as mine:
+    with locks.wait(path), locks.take(path) as mine:
         assert not mine
 
 
@@ -32,7 +32,7 @@ def test_a_file_system_without_locks_is_refused_in_clear_words(tmp_path: Path, m
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(portalocker.portalocker, "LOCKER", refuse)
-    for lock in (locks.take, locks.waiting):
+    for lock in (locks.take, locks.wait):
         with pytest.raises(CannotLockError, match="MEMORIA_STATE"), lock(tmp_path / "a.lock"):
             pass
 
@@ -45,7 +45,7 @@ def test_a_lock_is_waited_for_and_who_waits_says_so(tmp_path: Path, monkeypatch:
         with lock as mine, locks.take(path) as second:
             said.put(f"{mine} {second}")
 
-    for lock, first in ((locks.take(path, 60.0), ""), (locks.waiting(path, "It waits."), "It waits.")):
+    for lock, first in ((locks.take(path, 60.0), ""), (locks.wait(path, "It waits."), "It waits.")):
         with locks.take(path):
             waits = threading.Thread(target=take, args=(lock,))
             waits.start()

@@ -22,7 +22,7 @@ from memoria.ground.replaced import conflict_copies
 from memoria.ground.swap import Swap
 
 OLD, NEW, MINE = b"old", b"new", b"a person's"
-SWAP = f".day.md.{swap_module._short(OLD)}{swap_module._short(NEW)}.swap"
+SWAP = f".day.md.{swap_module._short_name(OLD)}{swap_module._short_name(NEW)}.swap"
 
 
 @pytest.fixture(params=["one step", "several steps", "no leases"])

@@ -257,7 +257,7 @@ def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Pa
     with Index(path) as index:
         index.sync(home)
         with Finder(str(path)) as reader, index._transaction():
-            index._empty()
+            index._clear()
             assert keys(reader, "zebra")
             index.sync(home, {})
             assert keys(reader, "zebra")

@@ -50,7 +50,7 @@ def test_an_edited_or_renamed_article_is_told_everywhere_after_the_next_worker(h
 
 def test_an_edit_during_a_compile_is_told_by_the_worker_after_it(home: WikiHome) -> None:
     home.edit("concepts/uploads-of-the-shop", OLD, NEW)
-    with locks.waiting(Path(home.home.paths.compile_lock)):
+    with locks.wait(Path(home.home.paths.compile_lock)):
         worker.work(home.home)
         assert NEW not in index_page(home).read_text()
     worker.work(home.home)

@@ -145,7 +145,7 @@ def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:
     assert len(rows(said)) == 1
     assert "<system-reminder>" not in said
     assert "</memoria-notes>" not in said
-    assert said == fence.visible(said)
+    assert said == fence.strip_invisible(said)
 
 
 def test_an_index_that_cannot_be_read_is_no_trouble_and_starts_who_fills_it(

@@ -14,7 +14,7 @@ from memoria.base import failpoints
 from memoria.exchange.carriers import Carrier, CarrierError, Folder, Place
 from memoria.exchange.keys import Key
 from memoria.exchange.meeting import Meeting
-from memoria.exchange.record import FORGET, live, unseal
+from memoria.exchange.record import FORGET, live_records, unseal
 from memoria.exchange.records import Records
 
 MEMORY = Path(":memory:")
@@ -54,7 +54,7 @@ class Machine:
         self.records.put(ident, FORGET, None, ())
 
     def live(self, ident: str) -> list[str]:
-        return sorted(record.text for record in live(self.records.current(ident)) if record.text is not None)
+        return sorted(record.text for record in live_records(self.records.current(ident)) if record.text is not None)
 
     def idents(self) -> list[str]:
         found = self.records.db.execute("SELECT DISTINCT id FROM records ORDER BY id").fetchall()

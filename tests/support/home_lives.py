@@ -108,7 +108,7 @@ class Machine:
     def pieces(self) -> dict[str, str]:
         """Return what the daily logs hold, by id, as far as a formatter does not change it."""
         days = ((day, Day(self.daily.text(day))) for day in self.daily.days())
-        return {piece.id: piece.full for day, text in days for piece in text.pieces(day)}
+        return {piece.id: piece.full_digest for day, text in days for piece in text.pieces(day)}
 
     def wiki(self) -> Wiki:
         return Wiki(self.home.paths)
@@ -120,7 +120,7 @@ class Machine:
 
     def placed(self) -> dict[str, str]:
         """Return what the articles hold, by id."""
-        return {piece.id: piece.full for page in self.pages() for piece in page.pieces() if not piece.follows}
+        return {piece.id: piece.full_digest for page in self.pages() for piece in page.pieces() if not piece.follows}
 
     def settle(self) -> None:
         with self.at_work(), self.keeper() as keeper:

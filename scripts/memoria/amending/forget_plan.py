@@ -96,7 +96,7 @@ class Plan:
         return [text for text in dict.fromkeys(text.strip(" .") for text in texts) if len(text) >= MIN_TEXT]
 
     @property
-    def proving(self) -> list[str]:
+    def proof_texts(self) -> list[str]:
         """The texts to search everything for afterwards."""
         if self.needle:
             return [self.needle]
@@ -214,7 +214,7 @@ class _Planner:
         keys = {entry.project_key for entry in self.entries}
         known = project.read(self.home.paths.projects)
         keys |= {known.current(about.get("key", "")) for about in known.folders.values()}
-        return projects.meant(target, keys | {known.current(key) for key in self._record_texts()}, self.home)
+        return projects.resolve_folder(target, keys | {known.current(key) for key in self._record_texts()}, self.home)
 
     def _record_texts(self) -> dict[str, list[str]]:
         return visibility.folders(self.home.paths.folders)
@@ -386,12 +386,12 @@ class _Planner:
                 data = home_files.read(path, daily if path.is_relative_to(daily) else knowledge)
             except OSError:  # not read, and the proof names it
                 continue
-            after = _without(data.decode("utf-8", "surrogateescape"), plan).encode("utf-8", "surrogateescape")
+            after = _strip(data.decode("utf-8", "surrogateescape"), plan).encode("utf-8", "surrogateescape")
             if after != data and path not in plan.others:
                 plan.others[path] = data, after
 
 
-def _without(text: str, plan: Plan) -> str:
+def _strip(text: str, plan: Plan) -> str:
     """Return the text of any file without the entries, the facts, and the lines that hold or cite what goes."""
     day = DayText(text)
     cited = [f"^e-{ident}" for ident in plan.ids]

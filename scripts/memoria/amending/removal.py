@@ -49,7 +49,7 @@ from memoria.working.task_reading import pass_over
 def carry_out(home: Home, plan: Plan) -> None:
     """Remove everything in the plan; the caller keeps worker, compile and observer from running."""
     paths = home.paths
-    record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
+    record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proof_texts}
     files.replace(Path(paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
     if plan.needle:  # first, so that nothing takes the text in again meanwhile
         Tombstones(paths).add(plan.needle)

@@ -74,7 +74,7 @@ Findings = Iterator[Finding]
 def check_hooks(_: Home) -> Findings:
     """Check whether the client starts the hooks: once, all of them, and from files that exist."""
     try:
-        files = ClientSettings.both(os.environ)
+        files = ClientSettings.read_both(os.environ)
     except ClientSettingsError as error:
         yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
         return

@@ -103,7 +103,7 @@ class ClientSettings:
         return cls(path, raw, value)
 
     @classmethod
-    def both(cls, environ: Mapping[str, str]) -> list[ClientSettings]:
+    def read_both(cls, environ: Mapping[str, str]) -> list[ClientSettings]:
         """The user's settings, and those of this folder, where an install before 0.3 could put hooks."""
         places = user_environment.user_file(environ), Path(".claude", "settings.local.json")
         return [cls.read(Path(place).absolute()) for place in places]
@@ -188,7 +188,7 @@ def _parse(raw: bytes) -> Object:
     if not text.strip():  # the client takes an empty file for one without settings
         return {}
     try:
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=_reject_duplicates)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # also half a surrogate pair
     except RecursionError:
         raise ValueError("it is nested too deep") from None
@@ -203,7 +203,7 @@ def _parse(raw: bytes) -> Object:
     return value
 
 
-def _unique(pairs: list[tuple[str, object]]) -> Object:
+def _reject_duplicates(pairs: list[tuple[str, object]]) -> Object:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError(f"a key stands twice beside {next(iter(value))!r}")

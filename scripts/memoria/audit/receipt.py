@@ -236,7 +236,7 @@ class Receipt(Changes):
             for number, (start, end) in enumerate(quiet.spans, 1):
                 goes_on = quiet.is_open and number == len(quiet.spans)
                 file.seek(start)
-                yield from reader.read(_until(file, None if goes_on else end))
+                yield from reader.read(_read_until(file, None if goes_on else end))
         yield from reader.settle()
 
     def _compare(self, found: Found, head: Head, left_alone: str) -> dict[str, int]:
@@ -311,7 +311,7 @@ class Receipt(Changes):
         return set()
 
 
-def _until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
+def _read_until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
     while end is None or file.tell() < end:
         line = file.readline(MAX_LINE)
         if not line:
@@ -344,22 +344,22 @@ def unknown_form(raw: bytes, agent: str, *, is_read: bool) -> str:
         return ""
     kind = str(line.get("type"))
     if agent == clients.CODEX.name:
-        kind = str(_at(line, "payload", "type")) if kind == "response_item" else kind
+        kind = str(_get_in(line, "payload", "type")) if kind == "response_item" else kind
         return "" if is_read or kind in _CODEX or not _has_words(line) else f"type {kind!r}"
     if kind not in _SPEAKING:
         return "" if kind in _OWN or not _has_words(line) else f"type {kind!r}"
     source = line.get("attachment") if kind == "attachment" else line
     for name, known in _FIELDS.items():
-        given = _at(source, *name.split("."))
+        given = _get_in(source, *name.split("."))
         if given is not None and given not in known:
             return f"{name} {given!r}"
-    content = _at(line, "message", "content")
+    content = _get_in(line, "message", "content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     new = (str(block.get("type")) for block in blocks if block.get("type") not in _BLOCKS and _has_words(block))
     return next((f"{kind}: block {name!r}" for name in new), "")
 
 
-def _at(value: Any, *names: str) -> Any:
+def _get_in(value: Any, *names: str) -> Any:
     """Return what stands under these keys, None when nothing does."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None

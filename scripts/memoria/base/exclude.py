@@ -45,7 +45,7 @@ def exclusion(cwd: str, patterns: Iterable[str]) -> str:
         return ""
     wanted = [(pattern, parts) for pattern in patterns for parts in _parse_pattern(pattern)]
     seen = [os.path.normpath(cwd)]
-    if (real := _real(cwd)) != seen[0]:
+    if (real := _real_path(cwd)) != seen[0]:
         seen.append(real)
     for path in seen:
         parts = _parts(_normal(path))
@@ -66,11 +66,11 @@ def _parse_pattern(pattern: str) -> list[list[str]]:
     if not _parts(plain):
         return []
     if plain.startswith("/") or plain[1:2] == ":":
-        return [_parts(_normal(path)) for path in {os.path.normpath(plain), _real(plain)}]
+        return [_parts(_normal(path)) for path in {os.path.normpath(plain), _real_path(plain)}]
     return [["**", *_parts(plain)]]
 
 
-def _real(folder: str) -> str:
+def _real_path(folder: str) -> str:
     """Return the real path of a folder, the path itself when no folder can have it."""
     try:
         return os.path.realpath(folder) if len(folder) <= MAX_PATH else folder

@@ -52,7 +52,7 @@ class _Visible(dict):  # type: ignore[type-arg]
 _visible = _Visible()
 
 
-def visible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Return ``text`` without control and invisible characters; newlines, tabs and meaningful joiners stay."""
     if text.isascii():
         return text if text.isprintable() else text.translate(_visible)
@@ -77,7 +77,7 @@ def _drop_joiners(text: str) -> str:
 
 def neutral(text: str) -> str:
     """Return the visible text with tags that imitate the client's, and pictures from other machines, escaped."""
-    return _pictureless(_tagless(visible(text), _FORGED))
+    return _pictureless(_tagless(strip_invisible(text), _FORGED))
 
 
 def _tagless(text: str, names: tuple[str, ...]) -> str:

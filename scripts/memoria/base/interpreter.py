@@ -149,7 +149,7 @@ def mark_use(python: str) -> None:
         return
     mark = os.path.join(folder, USED)
     try:
-        os.close(places.private(mark))
+        os.close(places.opener(mark))
         os.utime(mark)
     except OSError:  # the environment only seems older than it is
         pass
@@ -169,7 +169,7 @@ def become(command: list[str]) -> None:
 def lock(path: str) -> int:
     """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when the lock is not available."""
     try:
-        descriptor = places.private(path, os.O_RDWR | os.O_CREAT)
+        descriptor = places.opener(path, os.O_RDWR | os.O_CREAT)
     except OSError:
         return -1
     try:

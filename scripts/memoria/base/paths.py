@@ -80,7 +80,7 @@ _UNBLOCKED = getattr(os, "O_NONBLOCK", 0)
 BINARY = getattr(os, "O_BINARY", 0)
 
 
-def private(path: str, flags: int = WRITING) -> int:
+def opener(path: str, flags: int = WRITING) -> int:
     """Open a file for its owner alone, like everything in the state folder; an ``opener`` for ``open``.
 
     A pipe that nobody reads is an OSError.

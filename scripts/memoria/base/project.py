@@ -84,11 +84,11 @@ class Known:
 
         A repository that has moved to another remote keeps its key until the worker looks.
         """
-        here = self.folders.get(place.root) or (self._around(place.root) if place.is_plain else None) or {}
+        here = self.folders.get(place.root) or (self._nearest_known(place.root) if place.is_plain else None) or {}
         has_moved = self.is_renamed(place, here) and _has_commit(place.git, here.get("commit", ""))
         return here.get("key", "") if has_moved or not self.is_proven(place) else key_of_remote(place.remote)
 
-    def _around(self, folder: str) -> Mapping[str, str] | None:
+    def _nearest_known(self, folder: str) -> Mapping[str, str] | None:
         """Return what is known of the nearest folder around this one that is no repository and held a session."""
         while (parent := os.path.dirname(folder)) != folder:
             folder = parent

@@ -42,7 +42,7 @@ def restore(*, is_hook: bool = False) -> None:
     except OSError:  # removed while the session went on
         folder = ""
     given = dict(os.environ)
-    wanted = own(given, folder, os.getpid(), is_hook=is_hook)
+    wanted = read_own(given, folder, os.getpid(), is_hook=is_hook)
     for name in given:
         if name not in wanted:
             del os.environ[name]
@@ -51,7 +51,7 @@ def restore(*, is_hook: bool = False) -> None:
             os.environ[name] = value
 
 
-def own(environ: Mapping[str, str], folder: str, process: int, *, is_hook: bool = False) -> dict[str, str]:
+def read_own(environ: Mapping[str, str], folder: str, process: int, *, is_hook: bool = False) -> dict[str, str]:
     """Return the user's own variables among those of ``process``, which runs in ``folder``.
 
     Where the environment that the client was started with can be read, a hook gets that, the user's settings and what
@@ -63,14 +63,14 @@ def own(environ: Mapping[str, str], folder: str, process: int, *, is_hook: bool 
     client = _client(environ, process)
     started = _started_with(client)
     if started is not None:
-        started = own(started, started.get("PWD", ""), client)  # the client may have been started by a session, too
+        started = read_own(started, started.get("PWD", ""), client)  # the client may have been started by a session
         user = user_settings(started)
         if is_hook and _parent(process) == client:
             session = {name: environ[name] for name in environ if _is_of_session(name)}
             return {**started, **user, **session}
-        return _without(environ, _variable_names(environ, folder, config_folder(started)), {**started, **user})
+        return _restore(environ, _variable_names(environ, folder, config_folder(started)), {**started, **user})
     owner = _owner(environ, folder)
-    return _without(environ, _variable_names(environ, folder, config_folder(owner)), user_settings(owner))
+    return _restore(environ, _variable_names(environ, folder, config_folder(owner)), user_settings(owner))
 
 
 def config_folder(environ: Mapping[str, str]) -> str:
@@ -106,7 +106,7 @@ def _is_of_session(name: str) -> bool:
     return name in SESSION_VARIABLES or name.startswith("CLAUDE_PLUGIN_OPTION_")
 
 
-def _without(environ: Mapping[str, str], named: set[str], before: Mapping[str, str]) -> dict[str, str]:
+def _restore(environ: Mapping[str, str], named: set[str], before: Mapping[str, str]) -> dict[str, str]:
     """Return ``environ`` with the named variables as they were ``before``, or without them."""
     named = {name for name in named if not _is_of_session(name)}
     kept = {name: value for name, value in environ.items() if name not in named}

@@ -55,7 +55,7 @@ def main() -> None:
             build(interpreter.environment())
             remove_unused()
     except (BuildError, OSError) as error:
-        with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace", opener=places.private) as file:
+        with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace", opener=places.opener) as file:
             file.write(f"{error}\n")
         raise SystemExit(f"cannot build memoria's environment: {error}") from None
     detach.start_worker(settings, paths)

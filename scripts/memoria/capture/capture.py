@@ -25,7 +25,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
         return
     name = event.session
     reason = exclude.reason(event.cwd, settings, paths)
-    if reason and not cursor.latest(paths.cursors, name):
+    if reason and not cursor.find_latest(paths.cursors, name):
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return
     if reason:  # the session came from a folder that is not excluded, and what was said there may wait still
@@ -73,7 +73,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     if not event.transcript:
         return "no transcript is named"
     name, path = event.session, os.path.abspath(expand(event.transcript))
-    position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
+    position = _find_furthest(cursor.read(paths.cursors, name, path), waiting, spool)
     off = cursor.paused_spans(paths.cursors, name)
     if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off
         position = cursor.Cursor(path, off.after(position.end), b"")
@@ -116,7 +116,7 @@ def _is_uncopied(event: hook.Event, data: bytes, settings: Settings, paths: Path
     return False
 
 
-def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
+def _find_furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
     """Return the cursor, or the end of the last spooled job when a hook died before it moved the cursor.
 
     A job of another transcript, or from before a rewrite, is recognised by its mark.

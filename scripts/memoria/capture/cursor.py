@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson
-from memoria.base.paths import BINARY, private, regular, text_of
+from memoria.base.paths import BINARY, opener, regular, text_of
 
 COPY_BYTES = 8 << 20  # maximum that a hook copies; of an older remainder, only the range is recorded
 MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
@@ -40,11 +40,11 @@ class Cursor:
 
 def read(folder: str, session: str, transcript: str) -> Cursor:
     """Return the session's cursor, or one at 0 when there is none for this transcript that can be read."""
-    found = latest(folder, session)
+    found = find_latest(folder, session)
     return found if found is not None and found.transcript == transcript else Cursor(transcript, 0, b"")
 
 
-def latest(folder: str, session: str) -> Cursor | None:
+def find_latest(folder: str, session: str) -> Cursor | None:
     """Return the session's cursor for any transcript, or None when there is none that can be read."""
     try:
         stored = quickjson.loads(text_of(os.path.join(folder, session)))
@@ -73,7 +73,7 @@ def is_uncopied(folder: str, session: str) -> bool:
 
 def set_uncopied(folder: str, session: str) -> None:
     """Let the jobs of this session hold no copy of its transcript from now on."""
-    os.close(private(os.path.join(folder, session + UNCOPIED)))
+    os.close(opener(os.path.join(folder, session + UNCOPIED)))
 
 
 class PausedSpans:
@@ -214,7 +214,7 @@ def read_after(path: str, start: int, mark: bytes) -> Slice | None:
     descriptor = regular(path, os.O_RDONLY | BINARY)
     try:
         size = os.fstat(descriptor).st_size
-        if start and (start > size or (mark and _before(descriptor, start, len(mark)) != mark)):
+        if start and (start > size or (mark and _read_before(descriptor, start, len(mark)) != mark)):
             start = 0
         return _cut(descriptor, start, size)
     finally:
@@ -251,18 +251,18 @@ def _cut(descriptor: int, start: int, size: int) -> Slice | None:
         if first == 0:
             # A line of more than 8 MiB is being written. ``end`` stays where it was, so that the next hook reads the
             # line when it is complete.
-            return Slice(start, size, start, b"", _before(descriptor, start, MARK_BYTES), True)
+            return Slice(start, size, start, b"", _read_before(descriptor, start, MARK_BYTES), True)
         data = data[first:last]
         copied_from += first
     else:
         data = data[:last]
         if not data:
-            return Slice(start, start, start, b"", _before(descriptor, start, MARK_BYTES), True)
+            return Slice(start, start, start, b"", _read_before(descriptor, start, MARK_BYTES), True)
     end = copied_from + len(data)
-    return Slice(start, copied_from, end, data, _before(descriptor, end, MARK_BYTES), open_tail)
+    return Slice(start, copied_from, end, data, _read_before(descriptor, end, MARK_BYTES), open_tail)
 
 
-def _before(descriptor: int, position: int, length: int) -> bytes:
+def _read_before(descriptor: int, position: int, length: int) -> bytes:
     return _read(descriptor, max(0, position - length), min(position, length))
 
 

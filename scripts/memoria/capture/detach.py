@@ -180,7 +180,7 @@ def heed_signals() -> None:
 def worker_output(path: str) -> int:
     """Return a descriptor for what a worker prints; a log that cannot be written is no reason not to work."""
     try:
-        return places.private(path, places.WRITING | os.O_APPEND)
+        return places.opener(path, places.WRITING | os.O_APPEND)
     except OSError:
         return os.open(os.devnull, os.O_RDWR)
 

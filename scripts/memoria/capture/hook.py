@@ -189,7 +189,7 @@ def log(paths: Paths, message: str) -> None:
     text = "".join(filter(str.isprintable, " ".join(message[:2_000].split())))  # nothing that could hide or fill it
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
-        with open(paths.hook_log, "ab", opener=places.private) as file:
+        with open(paths.hook_log, "ab", opener=places.opener) as file:
             file.write(line.encode("utf-8", "replace"))
     except OSError:
         pass

@@ -15,7 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import private, private_folder, text_of
+from memoria.base.paths import opener, private_folder, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _file_names(folder: str, kind: str) -> list[str]:
 
 def _write(path: str, text: str) -> None:
     private_folder(os.path.dirname(path))
-    with open(path, "wb", opener=private) as file:
+    with open(path, "wb", opener=opener) as file:
         file.write(text.encode("utf-8", "replace"))
 
 

@@ -11,7 +11,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import BINARY, SPOOL_BOXES, private, private_folder, regular, safe_name
+from memoria.base.paths import BINARY, SPOOL_BOXES, opener, private_folder, regular, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Spool:
 
     def fail(self, job: Job, reason: str) -> None:
         """Set a claimed job aside for a person, with the reason beside it; memoria never deletes it."""
-        with open(os.path.join(self.failed, job.name + ".why"), "wb", opener=private) as file:
+        with open(os.path.join(self.failed, job.name + ".why"), "wb", opener=opener) as file:
             file.write(f"{reason}\n".encode("utf-8", "replace"))
         self._move(job.name, self.cur, self.failed)
 
@@ -161,11 +161,11 @@ class Spool:
     def _create(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
         try:
-            return private(path, flags)
+            return opener(path, flags)
         except FileNotFoundError:  # somebody deleted the folders
             for box in (self.tmp, self.new, self.cur, self.failed):
                 private_folder(box)
-            return private(path, flags)
+            return opener(path, flags)
 
     def _move(self, name: str, source: str, target: str) -> None:
         from memoria.base import atomic  # noqa: PLC0415 (as above)

@@ -62,13 +62,13 @@ def _compile_locked(args: argparse.Namespace, home: Home, seen: set[str]) -> Non
         day = _day(args.file, compile_.daily)
         compile_.prepare()
         held = 0 if args.dry_run else compile_.settle(takes_all=args.force, again=not args.due)
-        seen |= gate.jobs(gate.waiting(compile_.ledger, home))
+        seen |= gate.jobs(gate.waiting_entries(compile_.ledger, home))
         if args.due and not gate.is_due(compile_.ledger, home):
             return
         if not args.dry_run:
             compile_.daily.mark_all(compile_.ledger)
             compile_.keeper.refresh()
-            seen |= gate.jobs(gate.waiting(compile_.ledger, home))
+            seen |= gate.jobs(gate.waiting_entries(compile_.ledger, home))
         again = args.force and (args.all or bool(args.file))
         entries = compile_.waiting(everything=again, day=day, aside=args.retry_failed)
         batches = compile_.with_pairs(list(compile_.batches(entries, again=again)))
@@ -99,7 +99,7 @@ def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
         held = f"{printable.amount(len(batch.facts), 'statement')} of {printable.amount(len(batch.entries), 'entry')}"
         if size:
             print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.amount(size, 'character')}")
-    if compile_.ledger.by_hand() or not all(sizes):
+    if compile_.ledger.count_by_hand() or not all(sizes):
         print("What you wrote by hand is not counted yet, and may take a call more.")
 
 

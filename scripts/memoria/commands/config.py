@@ -60,7 +60,7 @@ def without_home(args: argparse.Namespace) -> int:
     is_wrong_value = any(problem.startswith(settings.refusal) for problem in settings.problems)  # can be set here
     if settings.refusal and not is_wrong_value:
         raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}")
-    return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
+    return {"list": _list, "get": _get, "set": _set, "unset": _remove}[args.action](args, settings)
 
 
 def _list(args: argparse.Namespace, settings: Settings) -> int:
@@ -159,7 +159,7 @@ def _is_pattern(field: Field, word: str) -> bool:
     return field.name == "redact_extra" and not word.lstrip().startswith('["')
 
 
-def _unset(args: argparse.Namespace, settings: Settings) -> int:
+def _remove(args: argparse.Namespace, settings: Settings) -> int:
     names = [name if name in FORMER else _field(name).name for name in args.name]
     path = change_config(Swap(Paths.of(settings)), dict.fromkeys(names))
     after = Settings.load()

@@ -30,12 +30,12 @@ def command(args: argparse.Namespace, home: Home) -> int:
     entries = work(home, insist=args.now)
     if not detach.is_detached():
         jobs = Spool(home.paths.spool).jobs()
-        hint = f": {_why(home, jobs, insisted=args.now)}" if jobs else ""
+        hint = f": {_reason(home, jobs, insisted=args.now)}" if jobs else ""
         print(f"Wrote {amount(entries, 'entry')}; {amount(len(jobs), 'job')} waiting{hint}.")
     return 0
 
 
-def _why(home: Home, jobs: Sequence[Job], *, insisted: bool) -> str:
+def _reason(home: Home, jobs: Sequence[Job], *, insisted: bool) -> str:
     """Return why jobs wait, and what can be done."""
     if detach.is_locked(home.paths.worker_lock):
         return "another worker is at work and will look at them when it is done"

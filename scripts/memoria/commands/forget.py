@@ -44,16 +44,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
     target = args.project or " ".join(args.what).strip()
     if not target or (args.project and args.what):
         raise ExpectedError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
-    with _alone(home):
+    with _hold_workers(home):
         Transactions(home.paths).recover()
         DailyLog(home.paths).take_in_copies()
         finished = None if args.dry_run else removal.finish(home)
         is_same = finished is not None and finished.target == target
         plan = finished if finished and is_same else _plan(args, home, target)
         done = is_same or _remove(args, home, plan)
-        found = asyncio.run(proof.search(home, plan.proving)) if done and plan.proving else Proof()
+        found = asyncio.run(proof.search(home, plan.proof_texts)) if done and plan.proof_texts else Proof()
         if done:
-            print(CONTINUED * is_same + "\n".join(_proven(home, plan, found)))
+            print(CONTINUED * is_same + "\n".join(_show_proof(home, plan, found)))
     for line in together.spread_forgetting(home) if done and home.settings.sync else []:
         print(line)
     return 0 if found.is_clean else 1
@@ -77,13 +77,13 @@ def _remove(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
 
 
 @contextmanager
-def _alone(home: Home) -> Iterator[None]:
+def _hold_workers(home: Home) -> Iterator[None]:
     """Keep worker, compile and observer from running in the meantime; say what is waited for."""
     paths = home.paths
     with ExitStack() as stack:
         for lock, who in ((paths.worker_lock, "the worker, which may be asking a model"),
                           (paths.compile_lock, "a compile"), (paths.observer_lock, "the observer")):  # fmt: skip
-            stack.enter_context(locks.waiting(Path(lock), f"memoria: waiting for {who} ..."))
+            stack.enter_context(locks.wait(Path(lock), f"memoria: waiting for {who} ..."))
         yield
 
 
@@ -119,12 +119,12 @@ def _show_plan(plan: Plan) -> Iterator[str]:
         yield f"What it ended stays ended: {printable.line(fact.content)[:SHOWN_CHARS]} ({again} lets it hold again)"
 
 
-def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
+def _show_proof(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     """Yield what was searched, and what may hold the text still."""
     searched = f"{printable.amount(found.files, 'file')} ({printable.amount(found.bytes, 'byte')})"
     if found.values:
         searched += f" and {printable.amount(found.values, 'value')} of working memory"
-    if not plan.proving:
+    if not plan.proof_texts:
         yield "Removed. It has no words to search everything for; what it said may stand elsewhere."
     else:
         result = "nothing contains it" if found.is_clean else "not everything is clean"
@@ -132,7 +132,7 @@ def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     yield from (f"Still contains it: {printable.line(place)}" for place in found.holding)
     yield from (f"Cannot be read, and may contain it: {printable.line(place)}" for place in found.unread)
     if found.holding and plan.kind == "fact":
-        command = invocation.command(f"forget --as text {shlex.quote(plan.proving[-1])}")
+        command = invocation.command(f"forget --as text {shlex.quote(plan.proof_texts[-1])}")
         yield f"The statement is gone, and not the conversation; {command} takes its words from there too."
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."

@@ -83,7 +83,7 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
             heads.append((found, head, project.of(head.cwd, home.settings, home.paths)))
         except OSError as error:
             plan.passed[f"cannot be read ({error.strerror})"] += 1
-    wanted = projects.meant(name, {owner for _, _, owner in heads}, home) if name else ""
+    wanted = projects.resolve_folder(name, {owner for _, _, owner in heads}, home) if name else ""
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found, head, owner in heads:
         if found.changed_s < since or wanted not in ("", owner):
@@ -136,7 +136,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
     sources = _sources(args)
     with closing(Ledger(home.paths)) as ledger:
-        plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project)
+        plan = survey(home, ledger, sources, since=_start_time(args.since, home), name=args.project)
         print("\n".join(_describe(plan, home, sources)))
         if args.dry_run:
             return 0
@@ -165,7 +165,7 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     return found
 
 
-def _since(text: str, home: Home) -> float:
+def _start_time(text: str, home: Home) -> float:
     try:
         return client_files.moment(text, home.zone, clock.now()) if text else 0.0
     except ValueError:
@@ -244,6 +244,6 @@ def _batch(home: Home, ledger: Ledger, items: Sequence[Item]) -> str:
         reason = next(filter(None, (ledger.tries(name)[2] for name in left)), "")
         if reason or not left:
             return reason
-        with locks.waiting(Path(home.paths.worker_lock)):  # another worker is at them
+        with locks.wait(Path(home.paths.worker_lock)):  # another worker is at them
             pass
     return f"the worker left {printable.amount(len(left), 'session')}; see {home.paths.log}"

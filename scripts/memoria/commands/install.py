@@ -42,7 +42,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Install or remove, and say what was done and what to do next."""
     if args.agent == "codex":
         return _codex(args, home)
-    files = ClientSettings.both(os.environ)
+    files = ClientSettings.read_both(os.environ)
     if args.remove:
         return _remove(files, home)
     holding = [str(file.path) for file in files if file.ours]
@@ -84,7 +84,7 @@ def _remove(files: Sequence[ClientSettings], home: Home) -> int:
 
 def _take_out(home: Home) -> None:
     """Take an older install's hooks out of the settings, which the client may have written meanwhile."""
-    for file in ClientSettings.both(os.environ):
+    for file in ClientSettings.read_both(os.environ):
         if file.ours:
             print(_took_out(file, home))
 

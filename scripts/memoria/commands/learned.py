@@ -114,7 +114,7 @@ def _project_key(given: str, home: Home, keeper: Keeper) -> str:
     known = {place for fact in keeper.store.facts(live=False) for place in fact.projects}
     with closing(Ledger(home.paths)) as ledger:
         known |= {entry.project for entry in ledger.entries()}
-    return projects.meant(given, known - {GLOBAL}, home)
+    return projects.resolve_folder(given, known - {GLOBAL}, home)
 
 
 def _print(home: Home, keeper: Keeper, facts: list[Fact]) -> int:

@@ -34,4 +34,4 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def _key(given: str, home: Home) -> str:
     with closing(Ledger(home.paths)) as ledger:
         known = {entry.project for entry in ledger.entries()}
-    return projects.meant(given, known, home)
+    return projects.resolve_folder(given, known, home)

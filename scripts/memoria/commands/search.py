@@ -63,7 +63,7 @@ def _wait(home: Home) -> None:
     """Bring the index up to date; searches meanwhile answer from what is there."""
     if detach.is_detached():
         detach.lower_priority()
-    with locks.waiting(Path(home.paths.indexer_lock)), Index(home.paths.index) as index:
+    with locks.wait(Path(home.paths.indexer_lock)), Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
 
 
@@ -72,7 +72,7 @@ def _find(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]
     with sources.searchable(home) as (index, lacking):
         if lacking:
             print(f"memoria: {lacking}", file=sys.stderr)
-        key = projects.meant(given, index.projects(), home) if given else ""
+        key = projects.resolve_folder(given, index.projects(), home) if given else ""
         return index.search(query, limit=limit, project=key, view=view, kinds=kinds)
 
 

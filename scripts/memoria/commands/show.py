@@ -33,7 +33,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     turns = archive.turns(entry_id)
     entry = DailyLog(home.paths).entry(entry_id)
     if turns is None:
-        raise _absent(entry_id, entry, home)
+        raise _absence(entry_id, entry, home)
     print("\n".join(_lines(entry_id, entry, turns, home.zone)))
     return 0
 
@@ -51,7 +51,7 @@ def identifier(text: str, home: Home) -> str:
     return sources[0].rpartition("#^e-")[2]
 
 
-def _absent(entry_id: str, entry: Entry | None, home: Home) -> ExpectedError:
+def _absence(entry_id: str, entry: Entry | None, home: Home) -> ExpectedError:
     if entry is None:
         return ExpectedError(f"There is no entry {entry_id!r}. Ids are in the daily logs as ^e-….")
     machine = heard_on(home.paths, entry_id)

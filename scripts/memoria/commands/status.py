@@ -66,7 +66,7 @@ def gather(home: Home) -> dict[str, Any]:
                 | _trouble(ledger, job.name)
                 for job in waiting
             ],
-            "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
+            "failed": [{"job": job.name, "reason": _reason(spool, job.name)} for job in failed],
             "compiles_failed": [{"entry": entry, "reason": reason} for entry, reason in ledger.failed_compiles()],
             **_counts(ledger, home),
             "articles": len(Wiki(paths).slugs()),
@@ -83,7 +83,7 @@ def gather(home: Home) -> dict[str, Any]:
 
 def _counts(ledger: Ledger, home: Home) -> dict[str, int]:
     """Return how much there is; what no compile here can take in does not wait for one."""
-    return ledger.counts() | {"uncompiled": len(gate.compilable(ledger, home)) + ledger.by_hand()}
+    return ledger.counts() | {"uncompiled": len(gate.compilable(ledger, home)) + ledger.count_by_hand()}
 
 
 def _exchanges(home: Home) -> dict[str, dict[str, Any]]:
@@ -139,7 +139,7 @@ def _trouble(ledger: Ledger, job: str) -> dict[str, Any]:
     return {"tries": count, "next_try": _iso(not_before), "reason": reason} if reason else {}
 
 
-def _why(spool: Spool, job: str) -> str:
+def _reason(spool: Spool, job: str) -> str:
     try:
         return Path(spool.failed, job + ".why").read_text(encoding="utf-8").strip()
     except FileNotFoundError:

@@ -109,7 +109,7 @@ class DailyLog:
         Raise FileBusyError, and write nothing, when that happens again and again.
         """
         path = self.path(day)
-        with locks.waiting(self.lock):
+        with locks.wait(self.lock):
             for _ in range(TRIES):
                 # as bytes, because reading text would convert the line endings of a person's editor
                 home_files.check_place(path, self.folder)
@@ -129,7 +129,7 @@ class DailyLog:
 
     def sweep(self) -> None:
         """Remove the temporary files of writers that were killed, and complete or revert what they had begun."""
-        with locks.waiting(self.lock):
+        with locks.wait(self.lock):
             self.swap.recover(self.folder)
             files.sweep(self.folder)
         self.take_in_copies()
@@ -157,7 +157,7 @@ class DailyLog:
 
         self.edit(day, unite)
         if is_whole:
-            with locks.waiting(self.lock):
+            with locks.wait(self.lock):
                 self.swap.replace(path, None, data)
 
     def refresh(self, ledger: Ledger) -> None:

@@ -177,7 +177,7 @@ class DayText:
 
     def facts(self) -> Iterator[LearnedLine]:
         """Yield the learned facts that have an id, in order."""
-        inside, owner = self._inside(), ""
+        inside, owner = self._spans_by_row(), ""
         for number, row in enumerate(self.rows):
             if row.startswith(_PART):
                 owner = named["project"] if (named := SESSION.fullmatch(row)) else ""
@@ -199,7 +199,7 @@ class DayText:
 
         A person closes an item by ``[x]`` or ``[-]``, or by striking it through.
         """
-        inside, before, label = self._inside(), None, ""
+        inside, before, label = self._spans_by_row(), None, ""
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             span = inside.get(number)
             if span is not before:
@@ -219,7 +219,7 @@ class DayText:
         Properties are none of them. Text that a person wrote below an entry, without a heading, is of the entry's part.
         """
         spans = {span.first: span for span in self._spans()}
-        inside = self._inside()
+        inside = self._spans_by_row()
         heads = {number for number, row in enumerate(self.rows) if row.startswith(_PART) and number not in inside}
         starts = sorted({self._properties(), *spans, *heads})
         for start, end in pairwise([*starts, len(self.rows)]):
@@ -259,7 +259,7 @@ class DayText:
                 first = number + (len(other[1]) == 1)  # the title of the page is not part of an entry
         return spans
 
-    def _inside(self) -> dict[int, _Span]:
+    def _spans_by_row(self) -> dict[int, _Span]:
         """Return the entry of each row that belongs to one, of several the first."""
         return {number: span for span in reversed(self._spans()) for number in range(span.first, span.last + 1)}
 
@@ -299,7 +299,7 @@ class DayText:
 
         That is what a person wrote, and what is left of a session's entry, with its statements.
         """
-        inside = self._inside()
+        inside = self._spans_by_row()
         found: dict[int, int] = {}
         for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
             if number < first or not row.strip() or number in inside or first in inside or HEADING.match(row):

@@ -334,7 +334,7 @@ def keys(joined: str) -> tuple[str, ...]:
 
 def _key_word(key: str) -> str:
     """Return a project's key as it stands in a marker: a comment holds no ``--``, and the key of "a (b)" does."""
-    return _UNWORDLY.sub("-", fence.visible(key)).replace("--", "-%2D") or "-"
+    return _UNWORDLY.sub("-", fence.strip_invisible(key)).replace("--", "-%2D") or "-"
 
 
 def written_key(marker: re.Match[str]) -> str:
@@ -344,4 +344,4 @@ def written_key(marker: re.Match[str]) -> str:
 
 def _word(text: str) -> str:
     """Return ``text`` as one word that can stand in a marker or between the dots of a heading."""
-    return _UNWORDLY.sub("-", fence.visible(text)).replace("--", "-").strip("-") or "-"
+    return _UNWORDLY.sub("-", fence.strip_invisible(text)).replace("--", "-").strip("-") or "-"

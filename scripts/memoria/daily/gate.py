@@ -34,7 +34,7 @@ def compile_due(
     return uncompiled > 0 and (is_first or has_passed)
 
 
-def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
+def waiting_entries(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
     """Return the entries that a compile can take in, as ``compilable`` does, after a look at the daily logs."""
     DailyLog(home.paths).refresh(ledger)
     return compilable(ledger, home, day, everything=everything)
@@ -55,11 +55,11 @@ def compilable(ledger: Ledger, home: Home, day: str = "", *, everything: bool = 
 
 def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:
     """Return whether a compile is due now; after a compile that has ``seen`` these jobs, only for another one."""
-    entries = waiting(ledger, home)
+    entries = waiting_entries(ledger, home)
     if seen is not None and jobs(entries) <= seen:
         return False
     last, failed = clock.parse(ledger.get(COMPILED)), bool(ledger.get(FAILED))
-    uncompiled = len(entries) + ledger.by_hand()
+    uncompiled = len(entries) + ledger.count_by_hand()
     interval_min = home.settings.compile_interval_min
     return compile_due(uncompiled, ledger.count_compiled(), last, clock.now(), interval_min, failed=failed)
 

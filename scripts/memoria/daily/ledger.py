@@ -342,13 +342,13 @@ class Ledger:
         """
         query = f"SELECT count(*), coalesce(sum({_WAITS}), 0), (SELECT count(*) FROM turns) FROM entries"  # noqa: S608
         entries, waiting, turns = self.db.execute(query).fetchone()
-        return {"entries": entries, "uncompiled": waiting + self.by_hand(), "turns": turns}
+        return {"entries": entries, "uncompiled": waiting + self.count_by_hand(), "turns": turns}
 
     def count_compiled(self) -> int:
         """Return the number of entries that a compile has taken in."""
         return int(self._first("SELECT count(*) FROM entries WHERE compiled <> ''"))
 
-    def by_hand(self) -> int:
+    def count_by_hand(self) -> int:
         """Return the number of parts that a person wrote and that are no entries yet."""
         return int(self._first("SELECT coalesce(sum(unmarked), 0) FROM logs"))
 

@@ -66,9 +66,9 @@ class OpenItems:
 
     def of(self, project: str) -> list[OpenItem]:
         """Return the open items of a project, and those that a person noted for all projects, the latest last."""
-        return self.everywhere({project, HAND})
+        return self.all_of({project, HAND})
 
-    def everywhere(self, projects: Collection[str]) -> list[OpenItem]:
+    def all_of(self, projects: Collection[str]) -> list[OpenItem]:
         """Return the open items of these projects, the latest last."""
         known: dict[str, list[Item]] = {}
         for item in self.ledger.items():

@@ -332,7 +332,7 @@ class Page(Article):
     def _find(self, part: str) -> list[tuple[Section, int]]:
         return [(section, number) for section in self.sections for number, own, _ in self._rows(section) if own == part]
 
-    def _below(self, above: str, part: str) -> int:
+    def _place_below(self, above: str, part: str) -> int:
         """Return where a person's section belongs that was written below another one, or at the page's end."""
         if above == HISTORY:
             self.section(HISTORY)  # what ended comes with it
@@ -359,7 +359,7 @@ class Page(Article):
         if rows and (section is None or (is_told and not on_page.is_for_statements(section))):
             self.sections = others
             section = section or Section(markdown.heading(raw)[1], raw)
-            self.insert(section, self._below(above, part))
+            self.insert(section, self._place_below(above, part))
         if section is not None:
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]
             section.rows = [*([""] if rows else []), *rows, *([""] if kept else []), *kept, ""]

@@ -114,11 +114,11 @@ class Meeting:
 
     def _changes(self, listed: set[Place], scrub: Iterable[Place]) -> tuple[dict[Place, bytes], set[Place]]:
         """Return the files to write, our own first, and those to delete."""
-        lines = self.records.unsent()
+        lines = self.records.unsent_lines()
         self.sent = Counter(_kind_of(Record.parse(line)) for line in lines)
         written, gone = [(self.machine, lines)], set(scrub)
         for machine, name in gone:
-            left = self.records.alive(machine, name)
+            left = self.records.live_lines(machine, name)
             if machine == self.machine:
                 lines += left
             else:
@@ -129,7 +129,7 @@ class Meeting:
                 orders.setdefault(_order(count), []).append(place)
         while len(grown := orders.pop(_order(len(lines)), [])) >= FACTOR - 1:  # of many of a size all
             gone |= set(grown)
-            lines += [line for place in grown for line in self.records.alive(*place)]
+            lines += [line for place in grown for line in self.records.live_lines(*place)]
         new = {}
         if self.key and TEST not in listed:
             proof = self.key.seal(_PROOF)

@@ -86,7 +86,7 @@ class Record:
         return (self.dot, *self.over)
 
     @property
-    def whole(self) -> str:
+    def root(self) -> str:
         """The id without its part."""
         return self.id.partition("#")[0]
 
@@ -102,7 +102,7 @@ class Piece:
     follows: bool = False
 
     @property
-    def full(self) -> str:
+    def full_digest(self) -> str:
         """The digest by which it is compared with a record."""
         return digest_of(self.text) if self.kind == STATEMENT else self.digest
 
@@ -135,7 +135,7 @@ def wording(kind: str, text: str | None) -> str:
     return digest_of(text)
 
 
-def beside(ident: str, digest: str) -> str:
+def beside_id(ident: str, digest: str) -> str:
     """Return the id under which words of this digest stand beside the first wording."""
     return ident[:2] + sha256(f"{ident} {digest}")[:8]
 
@@ -145,7 +145,7 @@ def prose_id(heading: str) -> str:
     return f"p-{sha256(heading.casefold())[:8]}"
 
 
-def nameless(ident: str) -> str:
+def nameless_id(ident: str) -> str:
     """Return the id under which an article is forgotten whose name is to be forgotten too."""
     return f"n-{sha256(ident)[:16]}"
 
@@ -186,7 +186,7 @@ Wording = tuple[Record, str, str | None]
 """The record that it comes from, its id, and its text."""
 
 
-def live(known: Sequence[Record]) -> list[Record]:
+def live_records(known: Sequence[Record]) -> list[Record]:
     """Return those of an id's records whose texts stand, one for each text.
 
     A text that another of them has replaced before is an old copy, and a text stands above having been deleted. Of two
@@ -211,7 +211,7 @@ def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
     same: dict[str, set[str]] = {}  # by digest: the dots of all with these words, and of what they replaced
     for record in known:
         same.setdefault(record.digest, set()).update(record.dots)
-    standing = live(known)
+    standing = live_records(known)
     said = {record.digest: set(map(digest_in, same[record.digest])) for record in standing}
     common = set.intersection(*said.values())
     standing.sort(key=lambda record: (min(said[record.digest] - common, default=""), record.digest))
@@ -236,7 +236,7 @@ def _entries(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]
     for other in others:
         head, _, bare = str(other.text).partition("\n")
         rows = bare.split("\n")
-        name = beside(ident, other.digest)
+        name = beside_id(ident, other.digest)
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
         rows[-1] = rows[-1].replace(f"entry={ident.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ")
         told.append((other, name, "\n".join([head, *rows])))
@@ -252,7 +252,7 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     found = [(main, ident, pack(whole))]
     for record, other in others:
         text = pack(other | {"beside": f"{ident} {record.machine}".strip()})
-        found.append((record, beside(ident, record.digest), text))
+        found.append((record, beside_id(ident, record.digest), text))
     return found
 
 
@@ -287,7 +287,7 @@ def _prose(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
             raise ValueError("another heading's")  # it would stand beside itself
         heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
         text = f"{heading}\t{raw.lstrip('# ')}\n{rest}"
-        told.append((other, f"{other.whole}#{prose_id(heading.lstrip('# '))}", text))
+        told.append((other, f"{other.root}#{prose_id(heading.lstrip('# '))}", text))
     return told
 
 

@@ -28,7 +28,7 @@ from memoria.exchange.record import (
     Piece,
     Record,
     digest_of,
-    nameless,
+    nameless_id,
     pack,
     wording,
     wordings,
@@ -115,7 +115,7 @@ class Records(AbstractContextManager["Records"]):
         """
         if record.kind == FORGET:
             return self._forget(record, mine=mine)
-        if known := self.grave(record.whole):
+        if known := self.grave(record.root):
             self.scrub([record.dot])
             self._forget(replace(known, over=record.over), mine=mine)  # other ids may hold what it replaced
             return False
@@ -124,7 +124,7 @@ class Records(AbstractContextManager["Records"]):
         unless = "NOT EXISTS (SELECT 1 FROM replaced WHERE dot IN (?1, ?6))"
         new = f"INSERT OR IGNORE INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE {unless}"
         is_new = self.db.execute(new, row).rowcount > 0
-        if not mine or len(self.current(record.id)) > 1 or self.beside(record.whole):  # else a scan found it in a file
+        if not mine or len(self.current(record.id)) > 1 or self.beside(record.root):  # else a scan found it in a file
             self.be_due([record.id])
         return is_new
 
@@ -157,7 +157,7 @@ class Records(AbstractContextManager["Records"]):
         if not mine:
             self.keep(TO_FORGET, True)
             self._forget_edits(record.id)
-        named = [name for name in self.names() if nameless(name) == record.id] if record.id.startswith("n-") else []
+        named = [name for name in self.names() if nameless_id(name) == record.id] if record.id.startswith("n-") else []
         for ident in (record.id, *named):
             self.db.execute("DELETE FROM records WHERE id = ?1 OR (id > ?1 || '#' AND id < ?1 || '$')", (ident,))
             self.db.execute("INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?", (ident,))
@@ -227,7 +227,7 @@ class Records(AbstractContextManager["Records"]):
 
     def grave(self, ident: str) -> Record | None:
         """Return the record by which an id, or the name of an article, was forgotten."""
-        row = self.db.execute("SELECT line FROM gone WHERE id IN (?, ?)", (ident, nameless(ident))).fetchone()
+        row = self.db.execute("SELECT line FROM gone WHERE id IN (?, ?)", (ident, nameless_id(ident))).fetchone()
         return Record.parse(row[0]) if row else None
 
     def forgotten(self) -> list[str]:
@@ -243,7 +243,7 @@ class Records(AbstractContextManager["Records"]):
         for each in (ident, *self.firsts(ident)):
             for (line,) in self.db.execute(query, (PLACE, f"*#{each}", f"#^{each}|")).fetchall():
                 row = Record.parse(line)
-                self.db.execute("INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?", (row.whole,))
+                self.db.execute("INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?", (row.root,))
                 if each == ident and "#h-" in row.id:
                     self.put(row.id, row.kind, None, row.dots, machine=machine)
                     self.scrub(row.dots)
@@ -390,9 +390,9 @@ class Records(AbstractContextManager["Records"]):
     def digest(self, piece: Piece) -> str:
         """Return the digest of what a file holds of an id: that of its record where memoria moved it."""
         if not piece.follows:
-            return piece.full
+            return piece.full_digest
         shown, wanted = self.view(piece.id), self.target(piece.id)
-        return wanted if wanted != GONE else shown.digest if shown else piece.full
+        return wanted if wanted != GONE else shown.digest if shown else piece.full_digest
 
     def view_digests(self, file: str) -> dict[str, str]:
         """Return the digests of what a file held when it was last looked at, by id."""
@@ -434,20 +434,20 @@ class Records(AbstractContextManager["Records"]):
 
     def hold(self, machine: str, name: str, records: Iterable[Record]) -> None:
         """Record that a machine's folder has a segment of these records."""
-        rows = [(machine, name, record.dot, record.whole) for record in records]
+        rows = [(machine, name, record.dot, record.root) for record in records]
         self.db.executemany("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", rows)
 
     def release(self, places: Iterable[tuple[str, str]]) -> None:
         """Record that segments are there no more, or are to be read again."""
         self.db.executemany("DELETE FROM held WHERE machine = ? AND name = ?", list(places))
 
-    def unsent(self) -> list[str]:
+    def unsent_lines(self) -> list[str]:
         """Return the lines of live records that no segment holds."""
         query = "SELECT line FROM {0} WHERE dot IN (SELECT dot FROM {0} WHERE dot NOT IN (SELECT dot FROM held))"
         union = f"{query.format('records')} UNION ALL {query.format('gone')}"
         return [line for (line,) in self.db.execute(union)]
 
-    def alive(self, machine: str, name: str) -> list[str]:
+    def live_lines(self, machine: str, name: str) -> list[str]:
         """Return the lines of a segment's records that live."""
         query = "SELECT line FROM held JOIN {} USING (dot) WHERE machine = ?1 AND name = ?2"
         union = f"{query.format('records')} UNION ALL {query.format('gone')}"

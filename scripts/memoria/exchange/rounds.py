@@ -46,7 +46,7 @@ from memoria.exchange import keys
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, Piece, Record, digest_in, nameless, pack
+from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, Piece, Record, digest_in, nameless_id, pack
 from memoria.exchange.records import HELD, TO_FORGET, Records, Shown
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.sources import Articles, Days, Source, folder_of
@@ -365,7 +365,7 @@ def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: C
             for shown in [each for file in files for each in records.views(file).values()]:
                 records.miss(shown, label())
             for name in filter(names, records.names()):
-                records.put(nameless(name), FORGET, None, (), machine=label())
+                records.put(nameless_id(name), FORGET, None, (), machine=label())
                 records.unshow(name)
                 records.settle([name])
             records.db.executemany("DELETE FROM files WHERE name = ?", [(file,) for file in files])

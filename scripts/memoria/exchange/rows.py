@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from memoria.exchange.forms import fact_of, texts_of
 from memoria.exchange.memory_server import MAX_TAGS, Memory, Server
-from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of
+from memoria.exchange.record import END, GONE, STATEMENT, beside_id, digest_in, digest_of
 from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.errors import MemoryServerError
@@ -151,7 +151,7 @@ class Rows:
             self._send_all()
         except MemoryServerError as failure:
             self.failure = failure
-        unsent, status = self._unsent(), self.failure.status if self.failure else 0
+        unsent, status = self._unsent_dots(), self.failure.status if self.failure else 0
         refused = {ident: reason for ident, reason in self.records.get("refused", {}).items() if ident in unsent}
         self.records.keep("refused", refused)
         told = {"home": self.home, "problem": str(self.failure or ""), "waiting": len(unsent) - len(refused)}
@@ -164,13 +164,13 @@ class Rows:
         query = f"SELECT * FROM rows WHERE {where} ORDER BY named = '', number"  # noqa: S608 (constant)
         return [Row(*each) for each in self.records.db.execute(query, values)]
 
-    def _own(self, ident: str) -> list[Row]:
+    def _own_rows(self, ident: str) -> list[Row]:
         return self._rows("home = ? AND id = ? AND named <> '' AND mark <> ?", self.home, ident, GONE)
 
     def _keep(self, row: Row) -> None:
         self.records.db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def _here(self, ident: str) -> Fact | None:
+    def _stored_fact(self, ident: str) -> Fact | None:
         live, end = self.records.standing(ident), self.records.standing(f"{ident}#{END}")
         with suppress(ValueError, KeyError, TypeError):  # of a newer version
             if live and live.kind == STATEMENT and live.text:
@@ -183,7 +183,7 @@ class Rows:
 
     @cached_property
     def _by_words(self) -> dict[tuple[str, ...], str]:
-        facts = filter(None, map(self._here, self.records.idents(STATEMENT)))
+        facts = filter(None, map(self._stored_fact, self.records.idents(STATEMENT)))
         return {tuple(words_of(fact.content)): fact.id for fact in facts}
 
     # -- taking in
@@ -207,7 +207,7 @@ class Rows:
             return
         ident = row.id if row else told.named  # what another program says may stand here already
         ident = ident or self._by_words.get(tuple(words_of(told.fact.content)), told.fact.id)
-        mine, others = self._here(ident), [other for other in self._own(ident) if other.number != memory.id]
+        mine, others = self._stored_fact(ident), [other for other in self._own_rows(ident) if other.number != memory.id]
         had = bool(row and mine and row.had(mine))
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
         if self.clean(told.fact.content) != told.fact.content or (memory.sensitive and not mine):  # hidden words
@@ -274,7 +274,7 @@ class Rows:
 
     # -- sending
 
-    def _unsent(self) -> dict[str, str]:
+    def _unsent_dots(self) -> dict[str, str]:
         """Return the statements that no row holds as they are, each with the dots of its records; note the others."""
         for first, second in list(self.records.pairs()):
             if first.kind == STATEMENT:
@@ -292,7 +292,7 @@ class Rows:
         telling = own[:1] or rows  # what another program says needs no row of ours
         if any(row.dots == now for row in telling):
             return len(own) > 1
-        fact, live = self._here(ident), self.records.standing(ident)
+        fact, live = self._stored_fact(ident), self.records.standing(ident)
         if fact is None:
             return bool(own) and not (live and live.text)  # else it is of a newer version
         for row in telling:
@@ -312,13 +312,13 @@ class Rows:
     def _send_all(self) -> None:
         """Send what no row holds, what was refused last, until the server cannot be used."""
         failures, refused = 0, self.records.get("refused", {})
-        for ident, dots in sorted(self._unsent().items(), key=lambda each: each[0] in refused):
+        for ident, dots in sorted(self._unsent_dots().items(), key=lambda each: each[0] in refused):
             try:
                 self._send(ident, dots)
                 self.sent, failures = self.sent + 1, 0
             except MemoryServerError as error:
                 failures += 1
-                if error.status in _REFUSALS or (error.status == 403 and self._own(ident)):
+                if error.status in _REFUSALS or (error.status == 403 and self._own_rows(ident)):
                     refused[ident] = str(error)
                     self.records.keep("refused", refused)
                 elif error.status < 500:
@@ -330,7 +330,7 @@ class Rows:
 
     def _send(self, ident: str, dots: str) -> None:
         """Write a statement into its row, or a new one; delete the rows of one that is gone, and all but the oldest."""
-        fact, own = self._here(ident), self._own(ident)
+        fact, own = self._stored_fact(ident), self._own_rows(ident)
         for row in own[1:] if fact else own:
             self.server.delete(row.number)
             self._keep(row._replace(mark=GONE))
@@ -349,5 +349,5 @@ class Rows:
         end = self.records.standing(f"{ident}#{END}")
         resumed = sorted({digest_in(dot) for dot in end.over} - {GONE}) if end and end.text is None else []
         was = [digest_of(fact.content), *[GONE] * (GONE in former), *resumed, *map(digest_of, reversed(fact.wordings))]
-        stand = [each for each in dict.fromkeys([*was, *former]) if not self.records.current(beside(ident, each))]
+        stand = [each for each in dict.fromkeys([*was, *former]) if not self.records.current(beside_id(ident, each))]
         return ".".join(stand[:MOST_FORMER])

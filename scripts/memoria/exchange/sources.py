@@ -154,7 +154,7 @@ class Articles:
 
     def stamps(self) -> dict[str, str]:
         """Return the files, each with a text that changes with it."""
-        return {f"{self.folder}{slug}": mark for slug, mark in self.settled.items()}
+        return {f"{self.folder}{slug}": mark for slug, mark in self.settled_texts.items()}
 
     def mark(self, name: str, text: str | None) -> str:
         """Return the stamp of a file, ``""`` when it does not hold this text."""
@@ -166,7 +166,7 @@ class Articles:
         """Return a file's text; raise ValueError for one that holds what was not taken from a person yet."""
         slug = name.removeprefix(self.folder)
         text = (self.wiki.read(slug) or b"").decode("utf-8", "surrogateescape")
-        if self.settled.get(slug) != self.mark(name, text):
+        if self.settled_texts.get(slug) != self.mark(name, text):
             raise ValueError("it is not settled")
         return text
 
@@ -177,7 +177,7 @@ class Articles:
     # -- writing
 
     @cached_property
-    def settled(self) -> dict[str, str]:
+    def settled_texts(self) -> dict[str, str]:
         """The articles as ``wiki.settle`` read them, each with a text that changes with its file."""
         return self.keeper.store.articles()
 
@@ -216,7 +216,7 @@ class Articles:
             store, shown = self.keeper.store, lines.places(Page(slug, text), self.keeper.store) if text else []
             if before is None:  # a person may change it right after a kill
                 store.read_article(slug, "not yet", shown)
-            elif mark := self.settled.get(slug):  # nobody is to take what it loses for a person's deletion
+            elif mark := self.settled_texts.get(slug):  # nobody is to take what it loses for a person's deletion
                 left = {place.id for place in shown}
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from memoria.base.paths import private
+from memoria.base.paths import opener
 from memoria.base.sqlite import WRITE_WAIT_S
 from memoria.ground import files, locks
 from memoria.ground.errors import ExpectedError
@@ -108,7 +108,7 @@ def open_or_replace(path: Path, opening: Callable[[], T]) -> T:
     except sqlite3.DatabaseError as error:
         if not is_damaged(error):
             raise
-    with locks.waiting(path.with_name(path.name + ".lock")):
+    with locks.wait(path.with_name(path.name + ".lock")):
         try:
             return opening()  # another process was faster
         except sqlite3.DatabaseError as error:
@@ -177,7 +177,7 @@ def _make_private(path: Path) -> None:
     https://www.sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
     """
     try:
-        os.close(private(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        os.close(opener(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
     except OSError:
         return  # it is there, or SQLite will fail in the same way, with an error of its own
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoria.base.paths import private
+from memoria.base.paths import opener
 from memoria.ground.errors import CannotLockError, ExpectedError
 
 LOOK_S = 0.2  # seconds between two looks at a lock that another process holds
@@ -45,7 +45,7 @@ def require(path: Path, what: str, within_s: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def waiting(path: Path, told: str = "") -> Iterator[None]:
+def wait(path: Path, told: str = "") -> Iterator[None]:
     """Take the lock of ``path``, waiting as long as necessary; ``told`` is printed when another process holds it.
 
     Without it, holders keep it for milliseconds.
@@ -69,7 +69,7 @@ def _flock(path: Path, *, wait: bool) -> Iterator[bool]:
 
     flags = portalocker.LockFlags.EXCLUSIVE
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a", opener=private) as file:
+    with open(path, "a", opener=opener) as file:
         mine = True
         try:
             portalocker.lock(file, flags if wait else flags | portalocker.LockFlags.NON_BLOCKING)

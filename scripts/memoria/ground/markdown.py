@@ -61,7 +61,7 @@ def line(text: str) -> str:
     programs, block ids, fields and queries of Dataview, commands of Templater, and what makes the start of a line a
     callout, heading, fence or definition are escaped. The result of another call with the result is the same text.
     """
-    flat = " ".join(fence.visible(text).split())
+    flat = " ".join(fence.strip_invisible(text).split())
     spans = _code(flat)
 
     def is_code(place: int) -> bool:
@@ -69,15 +69,15 @@ def line(text: str) -> str:
         return number >= 0 and place < spans[number][1]
 
     flat = _ELSEWHERE.sub(
-        lambda link: link[0] if is_code(link.start()) or is_code(link.end()) else _in_words(link[1], link[2]), flat
+        lambda link: link[0] if is_code(link.start()) or is_code(link.end()) else _spell(link[1], link[2]), flat
     )
     flat = flat.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
     pieces = []
     end = 0
     for start, close in _code(flat):  # in code, brackets are code
-        pieces += [_inert(flat[end:start]), _inert_code(flat[start:close])]
+        pieces += [_escape(flat[end:start]), _inert_code(flat[start:close])]
         end = close
-    flat = "".join(pieces) + _inert(flat[end:])
+    flat = "".join(pieces) + _escape(flat[end:])
     return _inert_start(_ANCHOR.sub(r"\\^", flat))
 
 
@@ -100,7 +100,7 @@ def _code(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _inert(text: str) -> str:
+def _escape(text: str) -> str:
     text = _OPENING.sub(lambda run: r"\[" * len(run[0]), text)
     text = _FAR.sub(r"]\\(", _TAG.sub("&lt;", text.replace("![", r"!\[")))
     return _HIDDEN.sub(r"\\%", _FIELD.sub(r"\\:", _APP.sub(r"\1\\:", text)))
@@ -111,7 +111,7 @@ def _inert_code(span: str) -> str:
     span = span.replace("<%", "< %")
     if not _RUN_IN_CODE.match(span.strip("`")):
         return span
-    return _inert(_ESCAPED_TICK.sub(r"\\`", span))
+    return _escape(_ESCAPED_TICK.sub(r"\\`", span))
 
 
 def _inert_start(text: str) -> str:
@@ -122,13 +122,13 @@ def _inert_start(text: str) -> str:
     return "\\" + text if _START.match(text) else text
 
 
-def _in_words(label: str, target: str) -> str:
+def _spell(label: str, target: str) -> str:
     return label if not target or target in label else f"{label} ({target})"
 
 
 def strip_bullet(text: str) -> str:
     """Return the text of a list item without a bullet or checkbox that a model wrote itself."""
-    return re.sub(r"^\s*(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", fence.visible(text))
+    return re.sub(r"^\s*(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", fence.strip_invisible(text))
 
 
 def cut(text: str, limit: int) -> str:

@@ -141,7 +141,7 @@ def named_values(text: str, lowered: str) -> Iterator[Span]:
         if (names != _Names.PASSWORD or start == end) and (told := _find_told(text, lowered, word, names)):
             yield told
         else:
-            yield from _around(text, *word.span(), names)
+            yield from _search_around(text, *word.span(), names)
 
 
 def _line_start(text: str, at: int) -> int:
@@ -312,7 +312,7 @@ _SIGNED = re.compile(r"[!#$%&*?@^+~]\w")
 _MIXED = re.compile(r"[0-9]|[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")  # as no word of a sentence is
 
 
-def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
+def _search_around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
     """Yield what looks like a secret in the line around a word, or stands below it."""
     below = _BELOW.match(text, end)
     if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (8, 16)[names]:
@@ -355,7 +355,7 @@ def _find_told(text: str, lowered: str, word: re.Match[str], names: _Names) -> S
     is_label = link is not None and word[1] != "identified by" and not text[word.start() : end].isupper()
     while (link := link or _TOLD.match(lowered, place)) and link.end() < end + _NEAR:
         into = link.groupdict().get("into")
-        start, close, literal = _whole(text, link.end())
+        start, close, literal = _value(text, link.end())
         value = text[start:close]
         weak = strict or (into and not literal) or (literal and place > end and ":" in link[0])
         weak = weak or (
@@ -403,23 +403,23 @@ def _judge(text: str, start: int, end: int, names: _Names, beside: bool) -> Iter
     """Yield a value near a word when it looks enough like what the word names."""
     if not _DIGIT.search(text, start, end):
         return
-    whole = _whole(text, start)
-    start, end = whole[:2] if whole[2] and not re.search(r"\s", text[start : whole[1]]) else _bare(text, start, end)
+    whole = _value(text, start)
+    start, end = whole[:2] if whole[2] and not re.search(r"\s", text[start : whole[1]]) else _word(text, start, end)
     if _is_like(text[start:end], names, beside):
         yield start, end, _KINDS[names]
 
 
-def _whole(text: str, start: int) -> tuple[int, int, str]:
+def _value(text: str, start: int) -> tuple[int, int, str]:
     """Return the place of the value that begins here, up to its closing quote or the next blank, and its quote."""
     opened = text[start - 1 : start]
     close = text.find(_QUOTES[opened], start, start + 1000) if opened in _QUOTES else -1
     if close > start and not re.search(r"\n" if close < start + 60 else r"\s", text[start:close]):
         return start, close - 2 * text.endswith(("\\r", "\\n"), start, close), opened
     value = _VALUE.match(text, start)
-    return *_bare(text, start, value.end() if value else start), ""
+    return *_word(text, start, value.end() if value else start), ""
 
 
-def _bare(text: str, start: int, end: int) -> tuple[int, int]:
+def _word(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the place of a word without the quotes and full stops around it."""
     while start < end and text[start] in "\"'`*(<":
         start += 1

@@ -180,7 +180,7 @@ _NO_LETTER = re.compile(r"[^A-Za-z0-9!#$%^&*?@+~_.-]")
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}|\.html?#")
 
 
-def alone(text: str, _lowered: str) -> Iterator[Span]:
+def find_alone(text: str, _lowered: str) -> Iterator[Span]:
     """Yield words that can be nothing but a password: both cases, digits, and a sign inside or at the end."""
     if not _DIGIT.search(text):
         return
@@ -203,4 +203,4 @@ def _is_password(value: str) -> bool:
     return value.endswith("!") or (seems == Looks.STRONG and (is_mixed(value, 0.45) or digits > 2))
 
 
-FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases, alone)
+FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases, find_alone)

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from memoria.base import fence
-from memoria.base.paths import private
+from memoria.base.paths import opener
 from memoria.ground.errors import ExpectedError
 
-_KEPT = "\n\t\u200c\u200d"  # with the joiners that ``fence.visible`` leaves, because they have a meaning
+_KEPT = "\n\t\u200c\u200d"  # with the joiners that ``fence.strip_invisible`` leaves, because they have a meaning
 
 
 def line(text: str) -> str:
@@ -29,7 +29,7 @@ def line(text: str) -> str:
 
 def lines(text: str) -> str:
     """Return ``text`` without control and invisible characters other than line feeds and tabs."""
-    seen = fence.visible(text)
+    seen = fence.strip_invisible(text)
     return seen if seen.isprintable() else "".join(map(_escape, seen))
 
 
@@ -78,7 +78,7 @@ class LogFile(logging.FileHandler):
 
     def _open(self) -> io.TextIOWrapper:
         try:
-            return open(self.baseFilename, "a", encoding=self.encoding, newline="\n", opener=private)
+            return open(self.baseFilename, "a", encoding=self.encoding, newline="\n", opener=opener)
         except OSError:  # a log that cannot be written is not a reason to fail
             return Path(os.devnull).open("w", encoding=self.encoding, newline="\n")
 

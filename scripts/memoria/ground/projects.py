@@ -170,14 +170,14 @@ def see_folder(paths: Paths, project: str, folder: str) -> None:
     """Record that a session of the project (by key) worked in ``folder``; a known one costs one read."""
     if not folder or folder in visibility.folders(paths.folders).get(project, ()):
         return
-    with locks.waiting(Path(f"{paths.folders}.lock")):
+    with locks.wait(Path(f"{paths.folders}.lock")):
         known = visibility.folders(paths.folders)
         _write_folders(paths, known | {project: [*known.get(project, ()), folder]})
 
 
 def forget_folders(paths: Paths, folders: Collection[str]) -> None:
     """Remove these folders from the record of where sessions worked."""
-    with locks.waiting(Path(f"{paths.folders}.lock")):
+    with locks.wait(Path(f"{paths.folders}.lock")):
         known = visibility.folders(paths.folders)
         rest = {key: [folder for folder in found if folder not in folders] for key, found in known.items()}
         rest = {key: found for key, found in rest.items() if found}
@@ -203,12 +203,14 @@ def labels(keys: Iterable[str], known: project.Known) -> dict[str, str]:
 def _distinct_labels(group: list[str], known: project.Known) -> dict[str, str]:
     if len(group) == 1:
         return {group[0]: project.name_of(group[0])}
-    longer = {key: f"{above}-{project.name_of(key)}" if (above := _above(key, known)) else key for key in group}
+    longer = {
+        key: f"{above}-{project.name_of(key)}" if (above := _owner_or_parent(key, known)) else key for key in group
+    }
     taken = [label.casefold() for label in longer.values()]
     return {key: label if taken.count(label.casefold()) == 1 else key for key, label in longer.items()}
 
 
-def _above(key: str, known: project.Known) -> str:
+def _owner_or_parent(key: str, known: project.Known) -> str:
     """Return the owner of the project's remote, or the name of the folder that holds the project's."""
     for root, about in sorted(known.folders.items()):
         if known.current(about.get("key", "")) == key:
@@ -243,7 +245,7 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
     raise ExpectedError(f"no project is called {given!r}. {there}")
 
 
-def meant(given: str, keys: Iterable[str], home: Home) -> str:
+def resolve_folder(given: str, keys: Iterable[str], home: Home) -> str:
     """Return the key of the project that a person calls ``given``, as ``find`` does; also for a folder or ``.``."""
     if given in (".", "..") or os.sep in given or given.startswith("~"):
         folder = Path(given).expanduser().absolute()

@@ -129,7 +129,7 @@ def _mark(text: str, found: list[Span]) -> str:
 def _spans(text: str) -> Iterator[Span]:
     """Yield the findings of all finders, the most reliable one first."""
     lowered = text.replace("\u0130", "I").lower()  # the one letter whose lower case is longer; offsets must not change
-    yield from _private(text, lowered)
+    yield from _find_private(text, lowered)
     yield from _private_keys(text)
     yield from key_patterns.keys_around(text)
     runs = [run.span() for run in _RUN.finditer(text)]
@@ -161,7 +161,7 @@ def _merge(text: str, spans: list[Span]) -> list[Span]:
 _TAG = re.compile(r"<(/?)private(?:[ \t][^<>\n]{0,200})?>")
 
 
-def _private(text: str, lowered: str) -> Iterator[Span]:
+def _find_private(text: str, lowered: str) -> Iterator[Span]:
     """Yield each passage from ``<private>`` to its ``</private>`` or to the end of the text; pairs may be nested.
 
     An opening tag in backticks is a mention and is ignored.

@@ -264,13 +264,13 @@ class Swap:
             new = known[1]
             stands = home_files.read_if_there(target)
             is_lost = staged.name.endswith(TAKEN) and not target.exists()  # killed while the target had no name
-            if content == stands or _short(content) == new:
+            if content == stands or _short_name(content) == new:
                 staged.unlink()
-            elif (_short(content) in known and not is_lost) or not content:
+            elif (_short_name(content) in known and not is_lost) or not content:
                 self.replaced.keep(staged, target, content)
             elif stands is None:
                 self._put_back_removed(target, target, staged, content)
-            elif _short(stands) == new:  # our text, which the caller writes again
+            elif _short_name(stands) == new:  # our text, which the caller writes again
                 with suppress(SavedMeanwhileError):
                     self._put_back(target, target, staged, content, stands)
             else:
@@ -299,12 +299,12 @@ def _is_being_edited(path: Path) -> bool:
         return False
 
 
-def _short(data: bytes | None) -> str:
+def _short_name(data: bytes | None) -> str:
     return _NO_FILE if data is None else sha256(data)[:8]
 
 
 def _staging_path(target: Path, old: bytes | None, new: bytes | None) -> Path:
-    return target.with_name(f".{target.name}.{_short(old)}{_short(new)}.swap")
+    return target.with_name(f".{target.name}.{_short_name(old)}{_short_name(new)}.swap")
 
 
 def _stage(target: Path, data: bytes, expected: bytes | None, mode: int | None = None) -> Path:

@@ -272,12 +272,12 @@ def passages(turns: Sequence[Turn], left_out: str = "") -> Iterator[Passage]:
     """
     gone = json.loads(left_out) if left_out else {}
     for number, turn in enumerate(turns):
-        kept = _without(turn, gone[str(number)]) if str(number) in gone else turn
+        kept = _strip(turn, gone[str(number)]) if str(number) in gone else turn
         yield from cut(kept.text, kept.role, own=kept.role == "user")
         yield from cut("\n".join(kept.tools), layout.TOOLS)
 
 
-def _without(turn: Turn, gone: Collection[int]) -> Turn:
+def _strip(turn: Turn, gone: Collection[int]) -> Turn:
     told = [sentence for place, sentence in enumerate(cues.sentences(turn.text)) if place not in gone]
     return replace(turn, text="\n".join(told))
 

@@ -156,7 +156,7 @@ class Index(AbstractContextManager["Index"]):
         def work() -> int:
             with self._transaction() if anew else nullcontext():
                 if anew:
-                    self._empty()
+                    self._clear()
                 return self._sync(Path(home), more, ended, tops, until)
 
         return self._guard(work)
@@ -348,14 +348,14 @@ class Index(AbstractContextManager["Index"]):
             if database.version(self._db) != layout.VERSION:
                 with self._transaction():
                     if database.version(self._db) != layout.VERSION:  # no other process created it in the meantime
-                        self._empty()
+                        self._clear()
             self._db.execute(_KEPT)
         except BaseException:
             self._db.close()
             raise
         return self._db
 
-    def _empty(self) -> None:
+    def _clear(self) -> None:
         for table in (*_TABLES, *_FORMER_TABLES):
             self._db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in database.statements(_SCHEMA):

@@ -84,7 +84,7 @@ class Session:
 
     def _now_in(self) -> str:
         """Return the folder that the last line of the session's transcript names, ``""`` when that is not known."""
-        place = cursor.latest(self.home.paths.cursors, safe_name(self.ident))
+        place = cursor.find_latest(self.home.paths.cursors, safe_name(self.ident))
         if place is None:
             return ""
         try:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoria.ground.home import Home
-from memoria.mcp.answers import as_json, short
+from memoria.mcp.answers import as_json, shorten
 from memoria.working import TaskState, WorkingMemory
 from memoria.working.shared_store import open_store
 
@@ -35,9 +35,9 @@ class Memory:
 
     def run(self, work: Callable[[WorkingMemory], Awaitable[T]]) -> T:
         """Return what a coroutine does with the memory."""
-        return self._thread.submit(self._runner.run, self._with(work)).result()
+        return self._thread.submit(self._runner.run, self._run_with(work)).result()
 
-    async def _with(self, work: Callable[[WorkingMemory], Awaitable[T]]) -> T:
+    async def _run_with(self, work: Callable[[WorkingMemory], Awaitable[T]]) -> T:
         if self._memory is None:
             store = open_store(self._home.settings, self._home.paths)
             self._memory = await WorkingMemory.for_session(*self._scope, store=store)
@@ -69,7 +69,7 @@ async def _overview(memory: WorkingMemory) -> Json:
     return {
         "task": asdict(task) if task else None,
         "notes": [asdict(note) for note in (await memory.get_scratchpad_with_timestamps())[-20:]],
-        "values": {key: short(value) for key, value in (await memory.get_all()).items()},
+        "values": {key: shorten(value) for key, value in (await memory.get_all()).items()},
         "checkpoints": [asdict(checkpoint) for checkpoint in await memory.list_checkpoints()],
         "store": {key: stats[key] for key in _STATS if key in stats},
     }

@@ -21,7 +21,7 @@ from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.printable import amount
-from memoria.mcp.answers import flat, render_notes
+from memoria.mcp.answers import flatten, render_notes
 from memoria.mcp.pages import Filter
 from memoria.search import tokens
 from memoria.search.words import coverage, words
@@ -75,7 +75,7 @@ class Claimed:
     words: str  # what a turn must share to match
 
 
-def _meant(asked: str, claims: Sequence[tuple[Article, Claim]]) -> list[tuple[Article, Claim]]:
+def _find_meant(asked: str, claims: Sequence[tuple[Article, Claim]]) -> list[tuple[Article, Claim]]:
     """Return the claims that share most words with ``asked``, best first."""
     wanted = set(words(asked))
     scored = [(coverage(wanted, set(words(claim.text))), article, claim) for article, claim in claims]
@@ -130,7 +130,7 @@ class Tracer:
         slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
         named = [article for article in articles if article.slug == slug]
         claims = [(article, claim) for article in named or articles for claim in article.claims]
-        meant = claims if named else _meant(asked, claims)
+        meant = claims if named else _find_meant(asked, claims)
         found = [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
         return found or [Claimed(article.title, slug, (), article.title) for article in named]  # by hand
 
@@ -247,6 +247,6 @@ def _cleaner(session: Session) -> Callable[[str], str]:
         redacted = redact(text)
         rest = forgotten.without(redacted)
         is_part = rest == redacted and forgotten.holds(text)  # what was redacted is part of what was forgotten
-        return "" if is_part else flat(rest, TURN_CHARS)
+        return "" if is_part else flatten(rest, TURN_CHARS)
 
     return clean

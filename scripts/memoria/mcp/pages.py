@@ -26,7 +26,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, home_files, markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.index import documents
-from memoria.mcp.answers import ANSWER_BYTES, NOTES, flat
+from memoria.mcp.answers import ANSWER_BYTES, NOTES, flatten
 from memoria.mcp.tools import LINES
 from memoria.search.layout import block_ids
 from memoria.statements import lines as statement_lines
@@ -134,7 +134,7 @@ def read(session: Session, given: Json) -> str:
     more = f"; read on with first_line {passage.last + 1}" if passage.last < passage.total else ""
     day = f"as of {passage.date}" if passage.date else "undated"
     where = f"Lines {passage.first} to {passage.last} of {passage.total}, {day}{more}."
-    return f"{NOTES} {where}\n" + fence("memory", f"{flat(passage.path)}\n\n{passage.text}")
+    return f"{NOTES} {where}\n" + fence("memory", f"{flatten(passage.path)}\n\n{passage.text}")
 
 
 def _row_of(anchor: str, text: str, rows: list[str]) -> int:

@@ -17,7 +17,7 @@ from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.mcp.answers import NOTES, TITLE_CHARS, fitting, flat, render_notes
+from memoria.mcp.answers import NOTES, TITLE_CHARS, fitting, flatten, render_notes
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
@@ -56,7 +56,7 @@ def find(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Sequen
 def _describe(hit: Hit) -> str:
     """Return a result's heading line and its passages, indented so that none can be taken for another result."""
     path = f"{hit.path}#^{hit.anchor}" if hit.anchor else hit.path
-    head = [flat(part, TITLE_CHARS) for part in (path, hit.kind, hit.date or "undated", hit.title)]
+    head = [flatten(part, TITLE_CHARS) for part in (path, hit.kind, hit.date or "undated", hit.title)]
     rows = [f"  {row}" for passage in hit.passages for row in passage.splitlines()]
     return neutral("\n".join([" · ".join(filter(None, head)), *rows]))
 
@@ -121,7 +121,7 @@ def check_links(question: str, data: JsonObject, passages: Sequence[Passage], ta
         ref = match[1].strip() + anchor
         found = ref if ref in given else targets.reference(match[1], anchor)
         (alive if found else dead).append(found or ref)
-        return _plain(match) + (f" [[{found}]]" if found else "")
+        return _link_text(match) + (f" [[{found}]]" if found else "")
 
     for ref in data["rests_on"]:
         _LINK.sub(keep_known, f"[[{ref.strip().removeprefix('[[').removesuffix(']]')}]]")
@@ -131,11 +131,11 @@ def check_links(question: str, data: JsonObject, passages: Sequence[Passage], ta
         tuple(filter(None, rows)),
         tuple(dict.fromkeys(alive)),
         tuple(dict.fromkeys(dead)),
-        tuple(unheard(_LINK.sub(_plain, data["text"]), ground)),
+        tuple(unheard(_LINK.sub(_link_text, data["text"]), ground)),
     )
 
 
-def _plain(match: re.Match[str]) -> str:
+def _link_text(match: re.Match[str]) -> str:
     """Return what a link shows in place of its target."""
     return " " + match[3].strip() if match[3] else ""
 

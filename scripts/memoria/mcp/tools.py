@@ -60,7 +60,7 @@ def _text(most: int, least: int = 1, **more: Any) -> Json:
     return {"type": "string", "minLength": least, "maxLength": most, **more}
 
 
-def _whole(most: int) -> Json:
+def _int(most: int) -> Json:
     return {"type": "integer", "minimum": 1, "maximum": most}
 
 
@@ -69,7 +69,7 @@ def _list(items: Json, most: int) -> Json:
 
 
 _KEY = _text(KEY_CHARS, pattern="^[^_]", description="The key; not beginning with '_'.")
-_START = _whole(10_000_000)
+_START = _int(10_000_000)
 _NOTE = _text(NOTE_CHARS)
 _SHARE: Json = {"type": "number", "minimum": 0}
 _CONTENT = _text(600, 8)
@@ -108,7 +108,7 @@ TOOLS = (
         "search",
         "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns. read opens "
         "each result by its path; an id (e-…, l-…) finds what it names.",
-        arguments(["query"], query=_text(1_000), limit=_whole(20), kinds=_list({"enum": list(KINDS)}, len(KINDS))),
+        arguments(["query"], query=_text(1_000), limit=_int(20), kinds=_list({"enum": list(KINDS)}, len(KINDS))),
         "search.search",
         reads_only=True,
     ),
@@ -116,7 +116,7 @@ TOOLS = (
         "read",
         "Read what search named, by the path that it shows: an article, an entry, a fact, archived turns. Also takes a "
         "wikilink's target or an id (e-…, l-…).",
-        arguments(["path"], path=_text(300), first_line=_START, lines=_whole(LINES)),
+        arguments(["path"], path=_text(300), first_line=_START, lines=_int(LINES)),
         "pages.read",
         reads_only=True,
     ),
@@ -152,7 +152,7 @@ TOOLS = (
     Tool(
         "facts",
         "List the learned facts that hold in this project, the latest first, each with its id (l-…).",
-        arguments(kind={"enum": ["correction", "preference", *STATED]}, limit=_whole(200), first_character=_START),
+        arguments(kind={"enum": ["correction", "preference", *STATED]}, limit=_int(200), first_character=_START),
         "fact_tools.facts",
         reads_only=True,
     ),

@@ -130,7 +130,7 @@ def _as_object(value: Any, schema: JsonObject) -> Any:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return fence.visible(value.replace("\r\n", "\n")).strip()
+        return fence.strip_invisible(value.replace("\r\n", "\n")).strip()
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):

@@ -81,7 +81,7 @@ class Metered:
         asked = prompt = replace(prompt, project=project or prompt.project)
         for wait in (*self.waits_s, None):
             try:
-                with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
+                with locks.wait(self.lock):  # flush, compile and others never run two model processes at once
                     return self._attempt(prompt)
             except BadAnswerError as error:
                 if wait is None:

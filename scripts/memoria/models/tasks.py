@@ -31,7 +31,7 @@ def _many(item: JsonObject, limit: int) -> JsonObject:
     return {"type": "array", "items": item, "maxItems": limit, "default": []}
 
 
-def _loose(part: JsonObject) -> JsonObject:
+def _loosen(part: JsonObject) -> JsonObject:
     """Return a part of a schema without its default."""
     return {name: rule for name, rule in part.items() if name != "default"}
 
@@ -40,7 +40,7 @@ def _object(required: list[str], **properties: JsonObject) -> JsonObject:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _separately(names: Iterable[str], **needed: JsonObject) -> JsonObject:
+def _separate(names: Iterable[str], **needed: JsonObject) -> JsonObject:
     """Return the schema of a list of objects that have what is ``needed``, and anything under the other names."""
     properties = needed | {name: {} for name in names}
     items = {"type": "object", "properties": properties, "required": list(needed)}
@@ -55,8 +55,8 @@ FLUSH_SCHEMA = _object(
     title=_text(200),
     context=_text(2_000),
     key_exchanges=_many(_must(1_500), 40),
-    statements=_separately(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000)),
-    ended=_separately(["remains", "quote"], id=_must(80)),
+    statements=_separate(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000)),
+    ended=_separate(["remains", "quote"], id=_must(80)),
     asked={"default": []},
     action_items=_many(_must(1_500), 40),
     done=_many(_must(80), 40),
@@ -66,7 +66,7 @@ FLUSH_SCHEMA = _object(
 
 COMPILE_SCHEMA = _object(
     ["places"],
-    places=_loose(_many(_object(["id", "article"], id=_must(80), article=_must(120), section=_text(60)), 300)),
+    places=_loosen(_many(_object(["id", "article"], id=_must(80), article=_must(120), section=_text(60)), 300)),
     articles=_many(
         _object(["slug"], slug=_must(120), title=_text(160), aliases=_many(_must(160), 20), summary=_text(600)), 100
     ),
@@ -78,7 +78,7 @@ COMPILE_SCHEMA = _object(
 
 QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 40))
 
-WIDEN_SCHEMA = _object(["words"], words=_loose(_many(_text(200), 200)))
+WIDEN_SCHEMA = _object(["words"], words=_loosen(_many(_text(200), 200)))
 
 WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
 

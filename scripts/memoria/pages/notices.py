@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 def tell(paths: Paths, kind: str, text: str) -> None:
     """Leave a line unless it repeats the last one of this kind, in whose place it stands; no text withdraws that."""
     line = " ".join(text.split())
-    with locks.waiting(Path(paths.notices_lock)):
+    with locks.wait(Path(paths.notices_lock)):
         given = _read_given(paths)
         former = given.pop(kind, "")
         if former == line:

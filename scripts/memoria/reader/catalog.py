@@ -81,7 +81,7 @@ class Catalog:
             daily.refresh(ledger)
             entries = {entry.id: entry for entry in ledger.entries() if visible.shows(entry.project)}
             keys = {row.project for row in rows.values()} | {entry.project for entry in entries.values()}
-            items = OpenItems(daily, ledger).everywhere(keys)
+            items = OpenItems(daily, ledger).all_of(keys)
         with Keeper.at(home) as keeper:
             holding = keeper.store.entries()
             known = [fact for fact in keeper.store.facts(live=False) if any(map(visible.shows, fact.projects))]

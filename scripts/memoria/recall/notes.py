@@ -145,4 +145,4 @@ def stands(statement: Statement, page: str) -> bool:
 
 def line(text: str, most: int = NOTE_CHARS) -> str:
     """Return at most ``most`` characters as one escaped line, cut between words where possible."""
-    return fence.neutral(shorten(" ".join(fence.visible(text).split()), most))
+    return fence.neutral(shorten(" ".join(fence.strip_invisible(text).split()), most))

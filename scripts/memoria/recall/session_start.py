@@ -11,7 +11,7 @@ import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import ROOT, WRITING, Paths, private, private_folder, text_of
+from memoria.base.paths import ROOT, WRITING, Paths, opener, private_folder, text_of
 from memoria.base.settings import Settings
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
@@ -65,7 +65,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if not message and source in ("startup", "clear"):
         message = take_day(paths.days, time.time()) if settings.day_notice else ""
     if not page and not message and not os.path.exists(paths.welcomed):
-        os.close(private(paths.welcomed))
+        os.close(opener(paths.welcomed))
         is_gone = os.path.exists(paths.gone)
         message = _with("doctor", GONE, paths.home) if is_gone else _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
@@ -106,7 +106,7 @@ def is_apart(paths: Paths) -> bool:
 def _tell_doubled(paths: Paths) -> dict[str, object] | None:
     """Return a message that the hooks run twice, the first time that it is noticed."""
     try:
-        os.close(private(paths.doubled, WRITING | os.O_EXCL))
+        os.close(opener(paths.doubled, WRITING | os.O_EXCL))
     except OSError:
         return None
     return {"systemMessage": _with("install", DOUBLED, ROOT)}

@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import Paths, private, private_folder, safe_name, text_of
+from memoria.base.paths import Paths, opener, private_folder, safe_name, text_of
 from memoria.base.settings import Settings
 from memoria.capture import hook
 
@@ -73,7 +73,7 @@ class ShownNotes:
         """Append objects to the session's file."""
         self._lines = None
         private_folder(self.folder)
-        with open(self.path, "ab", opener=private) as file:
+        with open(self.path, "ab", opener=opener) as file:
             file.write("".join(quickjson.dumps(line) + "\n" for line in lines).encode())
 
 

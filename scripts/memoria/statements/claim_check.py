@@ -236,7 +236,7 @@ def _text(value: object) -> str:
 
 def _on_one_line(text: str) -> str:
     """Return what a person sees of a text, on one line."""
-    return " ".join(fence.visible(text).split())
+    return " ".join(fence.strip_invisible(text).split())
 
 
 def _fold(text: str) -> str:

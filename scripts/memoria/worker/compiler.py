@@ -136,7 +136,7 @@ class Compile:
 
         With ``everything``, return all entries; with ``aside``, those that were set aside.
         """
-        booked = gate.waiting(self.ledger, self.home, day, everything=everything or aside)
+        booked = gate.waiting_entries(self.ledger, self.home, day, everything=everything or aside)
         failed = {entry for entry, _ in self.ledger.failed_compiles()} if aside else set()
         return self.daily.find(entry for entry in booked if not aside or entry.id in failed)
 

@@ -81,7 +81,7 @@ class Observer:
 
     def _grow(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
         """Return the observed state, updated from what was appended since (at most the last 8 MiB, as in capture)."""
-        place = cursor.latest(self.home.paths.cursors, session)
+        place = cursor.find_latest(self.home.paths.cursors, session)
         if place is None:
             return dict(before)
         known = before.get(READ) or {}

@@ -122,7 +122,7 @@ def exchange(
     with Keeper(home.paths, home.zone) as keeper:
         done = Round(home, keeper, records, taken, restored).run(carrier, server)
         count = _forget(home, keeper, records, done.forgotten)
-        if count or (carrier and not done.failure and records.unsent()):  # what stands again here
+        if count or (carrier and not done.failure and records.unsent_lines()):  # what stands again here
             Round(home, keeper, records).run(carrier, server)
         keeper.refresh()
         with closing(Ledger(home.paths)) as ledger:
@@ -202,7 +202,7 @@ def _place(record: Record) -> tuple[str, str]:
     first, second = [*str(record.text).split("\n"), ""][:2]
     if record.kind == ENTRY:
         return f"daily/{first[:10]}.md", second.lstrip("# ")
-    return f"knowledge/{record.whole}.md", first.partition("\t")[0].lstrip("# ") or UNNAMED
+    return f"knowledge/{record.root}.md", first.partition("\t")[0].lstrip("# ") or UNNAMED
 
 
 def _forget(home: Home, keeper: Keeper, records: Records, idents: list[str]) -> int:

@@ -186,7 +186,7 @@ def _line(text: str, most: int) -> str:
 async def pass_over(session: str, cursors: str, store: SqliteStore) -> None:
     """Let the next look at a session, whose name is a safe one, begin after what its transcript says now."""
     memory = await WorkingMemory.for_session(session, store=store)
-    place = cursor.latest(cursors, session)
+    place = cursor.find_latest(cursors, session)
     try:
         piece = cursor.read_after(place.transcript, 0, b"") if place else None
     except OSError:
