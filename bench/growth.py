@@ -101,7 +101,7 @@ def _day(text: str) -> None:
 
 def _article(text: str) -> None:
     article = Article("concepts/a", f"---\ntitle: A\n---\n# A\n\n{text}\n\n## Key Points\n\n- {text}\n")
-    _ = (article.claims, article.links, article.summary, article.past)
+    _ = (article.claims, article.links, article.summary, article.history)
     article.render()
 
 
@@ -171,7 +171,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "cues.sentences": cues.sentences,
     "comparison.words": comparison.words,
     "words.stems": words.stems,
-    "claim_check.unheard": lambda text: claim_check.unheard(text, text),
+    "claim_check.unheard": lambda text: claim_check.find_unheard(text, text),
     "lines.is_rewording": lambda text: lines.is_rewording(text, text[::-1]),
     "lines.is_supported": lambda text: lines.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
     "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),

@@ -23,7 +23,7 @@ from memoria.wiki.article_cache import Row
 from places import TESTS
 
 OF_ONE = (
-    folder.slugify, folder.is_name, folder.unquote, open_items.ident, files.short_id, record.digest_of, fact.plain,
+    folder.slugify, folder.is_name, folder.unquote, open_items.ident, files.short_id, record.digest_of, fact.make_plain,
     notes.words, error_notes.telling, prompt_notes.is_asking, prompt_notes.has_words, lines.fold, fact.clamp,
     turn.one_line, printable.line, record.nameless_id, markdown.line, lambda text: printable.amount(len(text), text),
     lambda text: fact.words(text.replace(" ", ","), 8), lambda text: fact.phrases((text * 3).split("a")),

@@ -157,7 +157,7 @@ def pages(base: Path) -> dict[str, bytes]:
 def lines(base: Path) -> dict[str, list[Claim]]:
     """Return what articles and their histories tell."""
     articles = [Article(name, data.decode()) for name, data in pages(base).items()]
-    return {article.slug: [*article.claims, *article.past] for article in articles}
+    return {article.slug: [*article.claims, *article.history] for article in articles}
 
 
 def texts(told: dict[str, list[Claim]]) -> dict[str, list[str]]:
@@ -273,7 +273,7 @@ def test_what_0_2_0_compiled_ends_by_its_id_and_a_person_goes_on_editing_it(late
     worker.work(Home.open())
     for slug, name in (("concepts/working-on-tidemark.md", ident), ("concepts/tidemark.md", own.id)):
         article = Article(slug, pages(later)[slug].decode())
-        assert name in [claim.id for claim in article.past]
+        assert name in [claim.id for claim in article.history]
         assert name not in [claim.id for claim in article.claims]
 
 

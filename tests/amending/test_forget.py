@@ -319,13 +319,13 @@ def test_a_session_takes_its_facts_that_wait_to_be_stored_and_a_text_those_that_
     outbox = Outbox(Path(home.paths.facts_outbox))
     own, other = put("s1"), put("s2-quaggasoft")
     assert run(forget, home, "Quaggasoft", "--yes") == 1, "the name of a session, which nobody said, still contains it"
-    assert set(outbox.waiting()) == {own, other}
+    assert set(outbox.items()) == {own, other}
     job(home, LATER)
     assert run(forget, home, "s1", "--yes") == 0
-    assert list(outbox.waiting()) == [other]
-    (waiting,) = outbox.waiting().values()
+    assert list(outbox.items()) == [other]
+    (waiting,) = outbox.items().values()
     assert run(forget, home, str(waiting["id"]), "--yes") == 0, "it is known by its id, too"
-    assert outbox.waiting() == {}
+    assert outbox.items() == {}
 
 
 @pytest.mark.parametrize("told", [SECRET, "合併は五月", "the merger with QUAGGASOFT"])

@@ -99,7 +99,7 @@ def told(home: WikiHome) -> tuple[bool, bool, list[str]]:
     said = {claim.text for claim in article.claims}
     assert known & {WAIT, LONGER} == said & {WAIT, LONGER}
     assert all((text in prepared(home)) == (text in said) for text in (WAIT, LONGER))
-    return WAIT in said, LONGER in said, [past.text for past in article.past]
+    return WAIT in said, LONGER in said, [past.text for past in article.history]
 
 
 def test_another_value_by_hand_ends_the_statement_and_can_be_put_back(slots: WikiHome) -> None:

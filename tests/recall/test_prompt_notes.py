@@ -283,4 +283,4 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
 )  # fmt: skip
 def test_what_the_prompt_says_itself_is_no_note(text: str, is_told: bool) -> None:
     statement = Statement(Hit(["d"] * 8, 1.0, [text]), text, "decision", is_own=True, sessions=frozenset())
-    assert bool(notes.unsaid([statement], "Mind: it runs. The lock is a lease. Go on.")) == is_told
+    assert bool(notes.drop_said([statement], "Mind: it runs. The lock is a lease. Go on.")) == is_told

@@ -72,7 +72,7 @@ def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
 def test_what_is_said_otherwise_is_the_same_and_the_opposite_or_another_thing_is_not(
     one: str, other: str, is_same: bool
 ) -> None:
-    assert comparison.same(comparison.words(one), comparison.words(other)) is is_same
+    assert comparison.is_same(comparison.words(one), comparison.words(other)) is is_same
 
 
 def test_of_texts_that_say_the_same_the_last_is_distinct() -> None:

@@ -79,7 +79,7 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
         home.take(made)
         called_for = [fact.id for fact in made[::-1] if fact.content != "Number 8."]
         told = [[fact.content for fact in leading(home.store, *of)] for of in ((SHOP, called_for), (GLOBAL, ()))]
-        told += [[fact.content for fact in home.store.near(text, SHOP)] for text in ("Number 7 or 12.", "number")]
+        told += [[fact.content for fact in home.store.find_near(text, SHOP)] for text in ("Number 7 or 12.", "number")]
         told.append([fact.content for fact in home.store.matching("number")])
     each = itertools.product(("correction", "preference", "operational", "fact"), (1, 2, 5, 6), (0, 120), (SHOP, BLOG))
     made = [

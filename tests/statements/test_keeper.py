@@ -142,11 +142,11 @@ def test_what_ends_while_a_person_takes_its_line_out_waits_until_that_is_known(t
         end = next((n for n in range(start + 1, len(rows)) if rows[n].startswith("- ")), len(rows))
         log.write_text("".join(rows[:start] + rows[end:]), encoding="utf-8")
         home.take([], endings=[Ending(old.id, old.time + timedelta(days=1), "user")])
-        assert len(list(home.outbox.waiting())) == 1
+        assert len(list(home.outbox.items())) == 1
         home.refresh()
         home.drain()
         assert contents(home) == ["The lock file is Bun's."]
-        assert list(home.outbox.waiting()) == []
+        assert list(home.outbox.items()) == []
 
 
 def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> None:
@@ -174,10 +174,10 @@ def test_what_is_no_item_is_set_aside_and_what_is_deleted_waits_no_more(tmp_path
             home.outbox.put({"id": "l-1", "event": event})
         Path(home.outbox.folder, "0.json").write_text("{")
         home.delete(fact.id)
-        assert [body["id"] for body in home.outbox.waiting().values()] == [other.id, "l-1", "l-1"]
+        assert [body["id"] for body in home.outbox.items().values()] == [other.id, "l-1", "l-1"]
         home.drain()
         assert (contents(home), len(list(home.outbox.folder.glob("*.json.bak-*")))) == ([other.content], 3)
-        assert not home.outbox.waiting()
+        assert not home.outbox.items()
 
 
 def test_look_alikes_do_not_end_one_another(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_what_a_project_ends_goes_on_where_others_said_it_too(
         spaces = a_fact("Use spaces for indentation, not tabs.", day=2, project=place, supersedes=(tabs.id,))
         over = Ending(tabs.id, spaces.time, "user", projects=(place,))
         if not is_replaced:
-            home.alone(home.get(tabs.id), (place,))  # as before a kill
+            home.narrow(home.get(tabs.id), (place,))  # as before a kill
         for _ in range(2):
             home.take([spaces] * is_replaced, endings=[over] * (not is_replaced))
         home.refresh()
@@ -240,14 +240,14 @@ def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path
                 a_fact("Redis is started with docker compose.", "fact", day=1, project=GLOBAL),
             ]
         )
-        near = home.store.near("Please move the carts out of Redis into Postgres.", SHOP)
+        near = home.store.find_near("Please move the carts out of Redis into Postgres.", SHOP)
         assert [fact.content for fact in near[:2]] == [
             "Carts are stored in Redis.",
             "Redis is started with docker compose.",
         ]
         assert len(near) == 5, "the latest are shown too, as what has changed may be said in other words"
         assert BLOG not in {fact.project for fact in near}
-        assert len(home.store.near(" ".join(f"number{number}" for number in range(13)), SHOP)) == 12
+        assert len(home.store.find_near(" ".join(f"number{number}" for number in range(13)), SHOP)) == 12
 
 
 def test_the_next_worker_brings_in_what_waits_even_without_a_session(
@@ -261,11 +261,11 @@ def test_the_next_worker_brings_in_what_waits_even_without_a_session(
             kept.take([fact])
         housekeeping.bring_in(kept)
         assert "could not be stored" in caplog.text
-        assert len(kept.outbox.waiting()) == 1
+        assert len(kept.outbox.items()) == 1
     assert run(flush, home) == 0
     with Keeper.at(home) as kept:
         assert kept.store.facts() == [fact]
-        assert not kept.outbox.waiting()
+        assert not kept.outbox.items()
     assert fact.content in Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
 
 
@@ -405,11 +405,11 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
         told("deleted", home.delete(rain.id))
         home.outbox.put({"id": "l-x", "event": {"kind": "fact"}, "project": "shop"})
         home.outbox.put({"id": both.id, "event": a_fact("It waits.").to_dict(), "project": "shop"})
-        rows.append(f"{list(home.waiting())}")
+        rows.append(f"{list(home.waiting_facts())}")
         told("drained", home.drain())
         for text in ("pnpm npm", "makefile", "rains", "?", ""):
             rows.append(f"{text}: {[fact.content for fact in store.matching(text)]}")
-            rows.append(f"{[fact.content for fact in store.near(text, SHOP)]} {len(store.matching(text, BLOG))}")
+            rows.append(f"{[fact.content for fact in store.find_near(text, SHOP)]} {len(store.matching(text, BLOG))}")
         rows.append(
             f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.deleted_ids())}"
         )

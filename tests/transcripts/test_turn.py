@@ -149,15 +149,15 @@ def test_what_nobody_typed_is_no_turn(words: bytes) -> None:
 def test_a_queued_prompt_waits_until_it_is_certain() -> None:
     reader = Reader()
     assert list(reader.read([queue("enqueue", "01", content="and then?")])) == []
-    assert [turn.text for turn in reader.pending] == ["and then?"]
+    assert [turn.text for turn in reader.pending_turns] == ["and then?"]
     assert list(reader.read([queue("remove", "02"), user("a tool ran", "u2", isMeta=True)])) == []
     given_out = list(reader.read([assistant("then this", "a1", "2026-03-01T09:00:03Z")]))
     assert [(turn.role, turn.text) for turn in given_out] == [("user", "and then?"), ("assistant", "then this")]
-    assert list(reader.pending) == []
+    assert list(reader.pending_turns) == []
     assert reader.settle() == []
     typed = [queue("enqueue", "04", content="and now?"), queue("enqueue", "05", content="or not?")]
     assert list(reader.read([*typed, queue("popAll", "06", content="so and now? then")])) == []
-    assert [turn.text for turn in reader.pending] == ["or not?"], "the other is in the input line again"
+    assert [turn.text for turn in reader.pending_turns] == ["or not?"], "the other is in the input line again"
 
 
 @pytest.mark.parametrize("answered", [False, True])
@@ -217,7 +217,7 @@ def test_queued_prompts_are_read_as_they_were_before() -> None:
         texts = draw.choices(draw.sample(QUEUED, 3), k=16)
         reader = Reader()
         turns = [*reader.read(queue_lines((*each, draw.random() < 0.5) for each in zip(kinds, texts, strict=False)))]
-        rows.append(digest([*shown(turns), *shown([*reader.pending]), *shown(reader.settle())]))
+        rows.append(digest([*shown(turns), *shown([*reader.pending_turns]), *shown(reader.settle())]))
     same("read/queued.txt", [digest(rows[at::8]) for at in range(8)])
 
 

@@ -67,7 +67,7 @@ def test_what_is_retired_goes_to_history_with_its_lines_and_comes_back_with_them
         f"\n  and this line explains it.\n  - Since then: It is `9090` [[{S2}|17 Nov]]\n"
     )
     assert [claim.text for claim in page.claims] == ["A starred one"]
-    assert page.past == [Claim("The port is `8080`", (S1,), "port")]
+    assert page.history == [Claim("The port is `8080`", (S1,), "port")]
     assert not page.forget_reasons(["l-new", "b2"].__contains__), "an entry is no statement"
     section, number, _ = list(page.lines())[-1]
     assert page.resume(section, number) == [f"- The port is `8080` [[{S1}]] ^port", "  and this line explains it."]
@@ -156,7 +156,7 @@ def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it() -> None:
     front, _, bare = text.rpartition("---\n")
     for bits in bent(bare.split("\n"), 60):
         page = article(f"{front}---\n" + "\n".join(bits))
-        seen: list[object] = [page.headed_claims, page.past, page.links, page.degree, page.summary, page.last_day]
+        seen: list[object] = [page.headed_claims, page.history, page.links, page.degree, page.summary, page.last_day]
         seen += [(section.heading, n, claim, page.since(section, n)) for section, n, claim in page.lines()]
         seen += [page.relate("concepts/shop", "Shop"), page.relate("concepts/quay", "The Quay", "it is near")]
         page.add(Claim("Added.", (S3,), "l-e5"))

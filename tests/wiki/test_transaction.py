@@ -211,7 +211,7 @@ ENDS: tuple[dict[str, str], ...] = ({"id": "l-1", "ended": "2026-11-20T10:00:00+
 
 
 def queued(work: Transactions) -> list[dict[str, Any]]:
-    return list(work.outbox.waiting().values())
+    return list(work.outbox.items().values())
 
 
 def test_a_step_taken_back_because_a_person_wrote_meanwhile_says_so_and_cannot_be_undone(

@@ -160,7 +160,7 @@ class _Planner:
         ident = _identifier(target)
         if plan.kind == "fact":
             with Keeper.at(self.home) as keeper:
-                waiting = [fact for fact in keeper.waiting() if fact.id == ident]
+                waiting = [fact for fact in keeper.waiting_facts() if fact.id == ident]
                 plan.facts = waiting or [keeper.get(target)]
         elif plan.kind == "entry":
             plan.entries = [entry for entry in self.entries if entry.id == ident]
@@ -291,7 +291,7 @@ class _Planner:
         with Keeper.at(self.home) as keeper:
             stored = keeper.store.facts(live=False)
             known = {fact.id: fact for fact in stored}
-            for fact in (*stored, *(fact for fact in keeper.waiting() if fact.id not in known)):
+            for fact in (*stored, *(fact for fact in keeper.waiting_facts() if fact.id not in known)):
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     fold(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""

@@ -154,7 +154,7 @@ def _spool(home: Home, plan: Plan) -> None:
 def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove the facts that wait to be stored and go, and whatever contains the text."""
     facts, held = {fact.id for fact in plan.facts}, plan.has
-    for path, body in outbox.waiting().items():
+    for path, body in outbox.items().items():
         if ("event" in body and body.get("id") in facts) or held(words(json.dumps(body))):
             path.unlink(missing_ok=True)
 

@@ -70,8 +70,8 @@ def _compile_locked(args: argparse.Namespace, home: Home, seen: set[str]) -> Non
             compile_.keeper.refresh()
             seen |= gate.jobs(gate.waiting_entries(compile_.ledger, home))
         again = args.force and (args.all or bool(args.file))
-        entries = compile_.waiting(everything=again, day=day, aside=args.retry_failed)
-        batches = compile_.with_pairs(list(compile_.batches(entries, again=again)))
+        entries = compile_.waiting_entries(everything=again, day=day, aside=args.retry_failed)
+        batches = compile_.add_pairs(list(compile_.batches(entries, again=again)))
         if args.dry_run:
             _preview(compile_, batches)
         else:
@@ -121,7 +121,7 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
         _say(compile_, report, total)
     if failure:
         taken = {entry.id for batch in batches for entry in batch.entries}
-        waiting = len({entry.id for entry in compile_.waiting()} & taken)
+        waiting = len({entry.id for entry in compile_.waiting_entries()} & taken)
         compile_.ledger.note("compile-failed", "", str(failure))
         raise ExpectedError(f"{failure} ({printable.amount(waiting, 'entry')} waiting; nothing is lost)")
 

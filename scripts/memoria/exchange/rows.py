@@ -25,7 +25,7 @@ from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.errors import MemoryServerError
 from memoria.search.words import words as words_of
-from memoria.statements.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
+from memoria.statements.fact import GLOBAL, KINDS, Fact, Stamp, make_plain, new_id, words
 from memoria.statements.keeper import Keeper
 
 SERVER: Final = "the memory server"  # as a person is told whence something came
@@ -73,7 +73,7 @@ class Told(NamedTuple):
 
 def read_told(memory: Memory) -> Told | None:
     """Return what a row tells, also when another program wrote it; None when it holds no words."""
-    content = plain(memory.content)
+    content = make_plain(memory.content)
     told, free = _particulars(memory.tags)
     named, was = str(told.get("id", "")), str(told.get("was", ""))
     if not named:

@@ -25,7 +25,7 @@ from memoria.ground.projects import ask_git
 from memoria.ground.redact import Redactor
 from memoria.pages import notices
 from memoria.pages.housekeeping import TEAM  # also the session of what a repository brought
-from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, new_id, plain
+from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, make_plain, new_id
 from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article
 
@@ -50,8 +50,8 @@ class Shared:
 
     def as_fact(self, key: str, redactor: Redactor) -> Fact:
         """Return the statement for a project; its id comes from the row's, or else from its words."""
-        said = ", ".join(filter(None, ("from the team", plain(self.who, 40), self.day)))
-        content = redactor.redact(f"{plain(self.text, MAX_CONTENT)} ({said})")
+        said = ", ".join(filter(None, ("from the team", make_plain(self.who, 40), self.day)))
+        content = redactor.redact(f"{make_plain(self.text, MAX_CONTENT)} ({said})")
         kind = self.kind if self.kind in KINDS and self.kind not in _RULES else "decision" if self.kind else "fact"
         named = ("", self.source) if self.source else (kind, content)
         ident = new_id(*named, Stamp(key, TEAM, datetime.combine(date.min, time(), UTC)))
@@ -63,7 +63,7 @@ class Shared:
 
 def who_shares(place: Place) -> str:
     """Return the name that the user's git writes into commits there; raise ExpectedError for none."""
-    name = plain((ask_git(place.git, "config", "user.name", as_user=True) or "").strip(), 40)
+    name = make_plain((ask_git(place.git, "config", "user.name", as_user=True) or "").strip(), 40)
     if not _NO_LETTERS.sub("", name):
         raise ExpectedError("Git knows no name of yours. `git config --global user.name NAME` tells it.")
     return name

@@ -55,7 +55,7 @@ class Past:
     def is_said_by(self, sentence: str) -> bool:
         """Return whether a sentence says this, and not what holds instead."""
         own, words = _words(self.content), _words(sentence)
-        if not comparison.same(own, words) and not comparison.repeats(own, words, self.least):
+        if not comparison.is_same(own, words) and not comparison.repeats(own, words, self.least):
             return False
         now = _words(self.instead)
         over, new = own.signed_stems - now.signed_stems, now.signed_stems - own.signed_stems
@@ -150,7 +150,7 @@ class Ended:
         found = []
         for each in past:
             said = comparison.words(each.content)
-            if not any(comparison.same(said, other) for other in live):
+            if not any(comparison.is_same(said, other) for other in live):
                 found.append(each)
         return found
 

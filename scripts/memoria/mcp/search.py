@@ -22,7 +22,7 @@ from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
-from memoria.statements.claim_check import unheard
+from memoria.statements.claim_check import find_unheard
 from memoria.wiki.article_cache import LinkTargets
 from memoria.wiki.folder import Wiki
 
@@ -131,7 +131,7 @@ def check_links(question: str, data: JsonObject, passages: Sequence[Passage], ta
         tuple(filter(None, rows)),
         tuple(dict.fromkeys(alive)),
         tuple(dict.fromkeys(dead)),
-        tuple(unheard(_LINK.sub(_link_text, data["text"]), ground)),
+        tuple(find_unheard(_LINK.sub(_link_text, data["text"]), ground)),
     )
 
 

@@ -17,7 +17,7 @@ from memoria.models import answer
 from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
 from memoria.search import cues, words
 from memoria.statements.claim_check import MAX_FACTS
-from memoria.statements.fact import plain
+from memoria.statements.fact import make_plain
 
 MIN_SAID: Final = 40  # characters of a request or an answer that is more than small talk
 MAX_EXCHANGES: Final = 40  # as many as the schema of a note allows
@@ -62,14 +62,14 @@ def _says_something(exchange: Exchange) -> bool:
 
 def _row(exchange: Exchange) -> str:
     """Return an exchange on one line: request → the end of the answer."""
-    said = " ".join(cues.sentences(plain(exchange.get("assistant")))[-2:])
-    return " → ".join(filter(None, (plain(exchange.get("user"), ASKED), words.shorten(said, ANSWERED))))
+    said = " ".join(cues.sentences(make_plain(exchange.get("assistant")))[-2:])
+    return " → ".join(filter(None, (make_plain(exchange.get("user"), ASKED), words.shorten(said, ANSWERED))))
 
 
 def _first(text: object) -> str:
     """Return the first sentence of a text that is no command to the client."""
     lines = "\n".join(line for line in str(text).splitlines() if not cues.is_command(line))
-    return plain(next(iter(cues.sentences(lines)), ""))
+    return make_plain(next(iter(cues.sentences(lines)), ""))
 
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {

@@ -37,7 +37,7 @@ def tell(paths: Paths, kind: str, text: str) -> None:
         if former == line:
             return
         news = {kind: line} if line else {}
-        waiting = [*(old for old in _waiting(paths) if old != former), *news.values()]
+        waiting = [*(old for old in _waiting_notices(paths) if old != former), *news.values()]
         if waiting:
             files.replace(Path(paths.notice), "\n".join(waiting) + "\n", mode=atomic.PRIVATE)
         else:
@@ -53,7 +53,7 @@ def _read_given(paths: Paths) -> dict[str, str]:
     return given if isinstance(given, dict) else {}
 
 
-def _waiting(paths: Paths) -> list[str]:
+def _waiting_notices(paths: Paths) -> list[str]:
     try:
         return home_files.text(paths.notice).splitlines()
     except OSError:

@@ -172,7 +172,7 @@ def prepare(
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             apart = Visibility(home.settings, paths, key)
             titles = [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
-            content.facts = leading(keeper.store, key, _nearest(index, [key, *titles], apart))
+            content.facts = leading(keeper.store, key, _find_nearest(index, [key, *titles], apart))
             content.last = _current(recent, told)
             content.items = open_items.of(key)
         _write_both(paths, key, content, limit)
@@ -210,7 +210,7 @@ def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
     return found
 
 
-def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:
+def _find_nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:
     """Return the ids of the facts that match these words best, best first.
 
     How often a note was used does not count here: the page must stay the same, byte for byte, while nothing is learned.

@@ -59,7 +59,7 @@ class Renderer:
         self._parser.add_render_rule("wikilink", _page_link)
         self._parser.add_render_rule("link_open", _link_open)
         self._parser.add_render_rule("image", _image)
-        self._parser.add_render_rule("wrong", _wrong)
+        self._parser.add_render_rule("wrong", _render_wrong)
         self._plain = _Parser("commonmark", {"html": False}).disable(["link", "image", "autolink"])
 
     def blocks(self, rows: Sequence[str], slug: str = "", claim_of: Marked | None = None) -> Html:
@@ -120,7 +120,7 @@ def _link_open(_: RendererHTML, tokens: Sequence[Token], number: int, __: Option
     return f'<a href="{escape(target.path)}" class="page">' if target else "<a>"
 
 
-def _wrong(_: RendererHTML, tokens: Sequence[Token], number: int, __: OptionsDict, ___: EnvType) -> str:
+def _render_wrong(_: RendererHTML, tokens: Sequence[Token], number: int, __: OptionsDict, ___: EnvType) -> str:
     path = escape(tokens[number].meta["path"])
     return f' <a href="{path}" class="wrong" aria-label="This claim is wrong">Wrong?</a>'
 

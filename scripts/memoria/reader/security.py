@@ -126,7 +126,7 @@ class Guard:
 
     async def _enter(self, scope: Scope, send: Send, session: str) -> None:
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        path = html.escape(_inside(query.get("to", ["/"])[0]))
+        path = html.escape(_inner_path(query.get("to", ["/"])[0]))
         if session:
             await _answer(send, 200, _WELCOME.format(path=path))
         elif scope["method"] != "GET" or not self._takes(query.get("ticket", [""])[0]):
@@ -148,7 +148,7 @@ class Guard:
         return 0 <= time.time() - int(when) + 1 <= TICKET_SECONDS
 
 
-def _inside(path: str) -> str:
+def _inner_path(path: str) -> str:
     """Return a path of this server; ``/`` for an address that would lead elsewhere."""
     is_ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isascii() and path.isprintable()
     return path if is_ours else "/"
@@ -157,13 +157,13 @@ def _inside(path: str) -> str:
 def _protect(send: Send) -> Send:
     async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = _with_ours(message.get("headers", ()))
+            message["headers"] = _add_headers(message.get("headers", ()))
         await send(message)
 
     return send_protected
 
 
-def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+def _add_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     names = {name.lower() for name, _ in headers}
     caching = [] if b"cache-control" in names else [(b"cache-control", b"no-store")]
     return [*headers, *caching, *_HEADERS]
@@ -172,5 +172,5 @@ def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 async def _answer(send: Send, status: int, page: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     body = page.encode()
     headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode()), *more]
-    await send({"type": "http.response.start", "status": status, "headers": _with_ours(headers)})
+    await send({"type": "http.response.start", "status": status, "headers": _add_headers(headers)})
     await send({"type": "http.response.body", "body": body})

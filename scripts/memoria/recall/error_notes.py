@@ -45,7 +45,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    chosen = [each for each in notes.new(found, shown) if helps(each.text, lines)]
+    chosen = [each for each in notes.drop_shown(found, shown) if helps(each.text, lines)]
     told = notes.render(chosen, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
     return shown_notes.give(event, paths, shown, told)
 
@@ -54,23 +54,23 @@ def telling(error: str) -> list[str]:
     """Return the last lines of an error that say what went wrong, without folders and numbers."""
     rows = [" ".join(row.split())[:LINE_CHARS] for row in error[-READ_CHARS:].splitlines() if row.strip()]
     named = [row for row in rows if any(sign in row.lower() for sign in SIGNS)] or rows[-1:]
-    plain = [" ".join(filter(None, map(_plain, row.split()))) for row in named[-LINES:]]
+    plain = [" ".join(filter(None, map(_plain_text, row.split()))) for row in named[-LINES:]]
     return [row for row in dict.fromkeys(plain) if len(tokens.of_query(row)) > 1]
 
 
-def minor() -> set[str]:
+def minor_terms() -> set[str]:
     """Return the terms that say that there is an error and not which one."""
     return set(tokens.of(" ".join(SIGNS) + " exit code task command issues line build test"))
 
 
-def _plain(word: str) -> str:
+def _plain_text(word: str) -> str:
     name = word.rstrip("/,:;\"')").rpartition("/")[2].lstrip("\"'(")
     return "" if name.replace(":", "").replace(".", "").isdecimal() or name.startswith("0x") else name
 
 
 def helps(text: str, lines: list[str]) -> bool:
     """Return whether a note is about one of these lines of an error, and says more than they do."""
-    said, common = set(tokens.of(text)), minor()
+    said, common = set(tokens.of(text)), minor_terms()
     if len(said.difference(term for line in lines for term in tokens.of(line))) < NEW_WORDS:
         return False
     for line in lines:

@@ -50,18 +50,18 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
         return None
     sure = [note for note in found if note.share >= SHARE and len(note.words) >= WORDS]
     best = [note for note in sure if note.hit.kind == "fact"] or sure
-    chosen = unsaid(new(best, shown), asked)
+    chosen = drop_said(drop_shown(best, shown), asked)
     told = render(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return shown_notes.give(event, paths, shown, told)
 
 
-def unsaid(notes: Sequence[Statement], prompt: str) -> list[Statement]:
+def drop_said(notes: Sequence[Statement], prompt: str) -> list[Statement]:
     """Return the statements that say more than a question, or than sentences of the prompt."""
-    told = set(map(_plain, sentences(prompt)))
-    return [one for one in notes if not is_question(one.text) and set(map(_plain, sentences(words(one.text)))) - told]
+    told = set(map(_strip, sentences(prompt)))
+    return [one for one in notes if not is_question(one.text) and set(map(_strip, sentences(words(one.text)))) - told]
 
 
-def _plain(text: str) -> str:
+def _strip(text: str) -> str:
     """Return a text for a comparison of its words: in lower case, without the mark at its end and its blanks."""
     return " ".join(text.casefold().split()).rstrip(".!?")
 
@@ -73,7 +73,7 @@ def key(statement: Statement) -> str:
     return f"{statement.hit.key} {tokens.code(words(statement.text)):08x}"
 
 
-def new(statements: Iterable[Statement], shown: ShownNotes) -> list[Statement]:
+def drop_shown(statements: Iterable[Statement], shown: ShownNotes) -> list[Statement]:
     """Return the statements that the session was not shown yet, neither as a note nor on its page."""
     keys, page = shown.keys(), shown.page()
     return [each for each in statements if key(each) not in keys and not stands(each, page)]

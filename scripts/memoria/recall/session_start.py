@@ -59,7 +59,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     page = context(own, block, settings, paths)
     if page and event.session_id and not refusal:
         shown.append([{"page": page}])  # so that no note repeats it
-    message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take(paths.notice)
+    message = _complete("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take(paths.notice)
     if not message and source == "startup":
         message = _wrong_setting(settings)
     if not message and source in ("startup", "clear"):
@@ -67,7 +67,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(opener(paths.welcomed))
         is_gone = os.path.exists(paths.gone)
-        message = _with("doctor", GONE, paths.home) if is_gone else _with("status", WELCOME)
+        message = _complete("doctor", GONE, paths.home) if is_gone else _complete("status", WELCOME)
     outcome = f"page of {len(page)} characters"
     waits = not refusal and any(job.session != event.session for job in spool.jobs())
     if waits or (settings.sync and not refusal and is_apart(paths)):
@@ -109,10 +109,10 @@ def _tell_doubled(paths: Paths) -> dict[str, object] | None:
         os.close(opener(paths.doubled, WRITING | os.O_EXCL))
     except OSError:
         return None
-    return {"systemMessage": _with("install", DOUBLED, ROOT)}
+    return {"systemMessage": _complete("install", DOUBLED, ROOT)}
 
 
-def _with(verb: str, message: str, *words: str) -> str:
+def _complete(verb: str, message: str, *words: str) -> str:
     """Return a message with its words, the last of which is a command that works where the user stands."""
     from memoria.base import invocation  # noqa: PLC0415 (most sessions start without a message)
 
@@ -123,8 +123,8 @@ def _wrong_setting(settings: Settings) -> str:
     """Return the first setting that cannot be read, or is none any more, and is not in force, until it is corrected."""
     wrong = [problem for problem in settings.problems if REFUSED in problem]
     if wrong:
-        return _with("config", WRONG_SETTING, wrong[0])
-    return _with("doctor", FORMER_SETTING, *settings.gone[0]) if settings.gone else ""
+        return _complete("config", WRONG_SETTING, wrong[0])
+    return _complete("doctor", FORMER_SETTING, *settings.gone[0]) if settings.gone else ""
 
 
 def take_day(folder: str, now: float) -> str:

@@ -52,7 +52,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
     if not terms:
         return None
     page = session_start.context(project.of(event.cwd, settings, paths), "", settings, paths)
-    rows = list(_concerning(page, terms))
+    rows = list(_find_rows(page, terms))
     if not rows or hook.is_replaced(event):
         return None
     text = INTRO + "\n" + fence.fence("memoria-notes", "\n".join(rows)) + "\n"
@@ -66,7 +66,7 @@ def _task(lines: list[dict[str, object]], kind: str) -> set[str]:
     return {term for at, task in tasks if at > tasks[-1][0] - TOGETHER_S for term in task.split()}
 
 
-def _concerning(page: str, terms: set[str]) -> Iterator[str]:
+def _find_rows(page: str, terms: set[str]) -> Iterator[str]:
     """Yield the headings and rows of a page that concern a task, as many as fit."""
     room, rules, heading = MAX_CHARS, RULES_CHARS, ""
     for row in page.splitlines():

@@ -104,7 +104,7 @@ def _parts(clause: str) -> Iterator[tuple[str, bool]]:
                 yield part, negated
 
 
-def same(one: Words, other: Words) -> bool:
+def is_same(one: Words, other: Words) -> bool:
     """Return whether both say the same: similar signed words and the same numbers.
 
     When a single word of one stands for a single word of the other, they say it of another thing or say another thing.
@@ -121,7 +121,7 @@ def distinct(texts: Sequence[str]) -> list[int]:
     kept: dict[int, Words] = {}
     for place in reversed(range(len(texts))):
         said = words(texts[place])
-        if not any(same(said, known) for known in kept.values()):
+        if not any(is_same(said, known) for known in kept.values()):
             kept[place] = said
     return sorted(kept)
 

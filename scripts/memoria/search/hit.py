@@ -83,7 +83,7 @@ def sentences(text: str) -> list[str]:
     return found
 
 
-def around(passage: str, bits: Mapping[str, float], room: int) -> str:
+def surroundings(passage: str, bits: Mapping[str, float], room: int) -> str:
     """Return the sentences of a passage, in at most ``room`` characters, around the one that says the most of a query.
 
     A passage that fits is returned whole; a sentence that does not is left to be cut. A question says nothing, if

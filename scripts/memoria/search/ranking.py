@@ -88,7 +88,7 @@ class Ranking:
         asked = likely[: max(self._most, 2 * limit)]
         for word in (word for word in words if sizes[word] and word not in held):
             for document in asked:
-                if counts := self._within(word, document):
+                if counts := self._count_within(word, document):
                     by_document[document].append((bits[word], counts))
         found = []
         for document, kind, packed in self._db.execute(
@@ -122,7 +122,7 @@ class Ranking:
             found[word] = rows
         return sizes, found
 
-    def _within(self, word: str, document: int) -> Counts:
+    def _count_within(self, word: str, document: int) -> Counts:
         """Return how often a word occurs in which passages of one document."""
         span = (document << layout.SHIFT, (document << layout.SHIFT) + layout.LAST)
         asked = "SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ?"
@@ -173,10 +173,10 @@ def rate(held: Sequence[tuple[float, Counts]], packed: Sequence[int]) -> tuple[f
             passages[passage] *= OWN
     ranked = sorted(passages, key=lambda passage: (-passages[passage], passage))
     score += sum(share * passages[passage] for share, passage in zip(BEST, ranked))
-    return score + max(_around(centre, held, lengths) for centre in ranked[:CENTRES]), passages
+    return score + max(_score_around(centre, held, lengths) for centre in ranked[:CENTRES]), passages
 
 
-def _around(centre: int, held: Sequence[tuple[float, Counts]], lengths: Sequence[int]) -> float:
+def _score_around(centre: int, held: Sequence[tuple[float, Counts]], lengths: Sequence[int]) -> float:
     """Return the score of a passage with its neighbours; the further away these are, the less they count."""
     window = [(centre + step, share) for step, share in AROUND if 0 <= centre + step < len(lengths)]
     length = sum([lengths[passage] * share for passage, share in window])

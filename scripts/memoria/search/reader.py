@@ -9,7 +9,7 @@ from __future__ import annotations
 from memoria.base import sqlite
 from memoria.base.visibility import EVERYWHERE
 from memoria.search import layout, ranking, tokens
-from memoria.search.hit import Hit, Statement, around
+from memoria.search.hit import Hit, Statement, surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Stored:
             row = self._db.execute(SHOW + " WHERE anchor = ?", (row[9].removeprefix("^"),)).fetchone()
         return row
 
-    def worthiest(self, project: str, most: int) -> list[tuple[float, int]]:
+    def find_worthiest(self, project: str, most: int) -> list[tuple[float, int]]:
         """Return importance and id of up to ``most`` current facts of a project, the most important first."""
         asked = "SELECT importance, id FROM documents WHERE kind = 'fact' AND project = ? AND superseded_by = ''"
         return self._db.execute(f"{asked} ORDER BY importance DESC, id DESC LIMIT {most}", (project,)).fetchall()
@@ -214,7 +214,7 @@ class Finder:
         for passage, (label, own) in hit.about.items():  # a document without passages is found by its title alone
             found = None if label in layout.NO_NOTES else self._statement(hit.of(passage), label, is_own=own, view=view)
             if found:
-                found.text = around(found.text, bits, room)
+                found.text = surroundings(found.text, bits, room)
                 found.words = frozenset(tokens.of("\n".join((found.text, *found.hit.phrases)))).intersection(bits)
                 found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
                 return found
@@ -245,9 +245,9 @@ class Finder:
         for row in sorted(rows, reverse=True):
             yield from self._passages(row >> layout.SHIFT, view, row & layout.LAST)
 
-    def worthiest(self, *, view: Visibility, most: int) -> list[Statement]:
+    def find_worthiest(self, *, view: Visibility, most: int) -> list[Statement]:
         """Return up to ``most`` facts of the own project and of all, the most important and then the newest first."""
-        found = [row for place in (view.own, *EVERYWHERE) for row in self._stored.worthiest(place, most)]
+        found = [row for place in (view.own, *EVERYWHERE) for row in self._stored.find_worthiest(place, most)]
         best = sorted(set(found), reverse=True)[:most]
         return [statement for _, document in best for statement in self._passages(document, view)]
 
@@ -351,7 +351,7 @@ def open_index(path: str) -> sqlite3.Connection:
 def _is_said(hits: list[Hit], hit: Hit) -> bool:
     """Return whether a better result duplicates this one; an archived turn is shown, as evidence."""
     others = (known for known in hits if known.kind != hit.kind and "turn" not in (known.kind, hit.kind))
-    return any(_same(sentence(known.passages[0]), sentence(hit.passages[0])) for known in others)
+    return any(_is_same(sentence(known.passages[0]), sentence(hit.passages[0])) for known in others)
 
 
 def _fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
@@ -369,7 +369,7 @@ def _fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
     is_shown = hit.kind != better.kind and (hit.kind == "entry" or better.kind == "turn")
     shown, other = (hit, better) if is_shown else (better, hit)
     best = other.passages[:1] if other.kind != "turn" or (other is better and shown.kind == "entry") else []
-    passages = _without(shown.passages, sentence(best[0])) if best else shown.passages
+    passages = _remove(shown.passages, sentence(best[0])) if best else shown.passages
     shown.passages = ([*best, *passages] if other is better else [*passages, *best])[:PASSAGES]
     shown.score, shown.also = better.score, [*better.also, other.key]
     hits[hits.index(better)] = shown
@@ -383,10 +383,10 @@ def sentence(passage: str) -> list[str]:
     return [word for word in words if word]
 
 
-def _without(passages: list[str], said: list[str]) -> list[str]:
-    return [passage for passage in passages if not _same(sentence(passage), said)]
+def _remove(passages: list[str], said: list[str]) -> list[str]:
+    return [passage for passage in passages if not _is_same(sentence(passage), said)]
 
 
-def _same(one: list[str], other: list[str]) -> bool:
+def _is_same(one: list[str], other: list[str]) -> bool:
     """Return whether two sentences, as lists of words, say something and say the same."""
     return bool(one) and one == other

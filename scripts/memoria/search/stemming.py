@@ -67,7 +67,7 @@ _STEP_4 = (
 
 
 def _porter(word: str) -> str:
-    word = _plural(word)
+    word = _strip_plural(word)
     word = _participle(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
@@ -75,7 +75,7 @@ def _porter(word: str) -> str:
     return _tidy(_residual(word))
 
 
-def _plural(word: str) -> str:
+def _strip_plural(word: str) -> str:
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word

@@ -23,8 +23,8 @@ from memoria.statements.fact import (
     Ending,
     Fact,
     Stamp,
+    make_plain,
     phrases,
-    plain,
 )
 
 log = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ def _check(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Co
         raise _Refused(f"there is no kind {kind!r}")
     quote, origin = _proof(claim, material, stamp)
     superseded = _supersedes(claim.get("supersedes"), shown)
-    content = _ground(plain(claim.get("content")), quote, origin, ground)
+    content = _ground(make_plain(claim.get("content")), quote, origin, ground)
     if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
         raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
@@ -164,8 +164,8 @@ def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: C
     if named not in shown:
         raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))!r}")
     _, origin = _proof(claim, material, stamp)
-    remains = plain(claim.get("remains"), MAX_CONTENT)
-    if remains and (absent := unheard(remains, ground)):
+    remains = make_plain(claim.get("remains"), MAX_CONTENT)
+    if remains and (absent := find_unheard(remains, ground)):
         raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains}")
     return Ending(named, stamp.time, origin, remains=remains, projects=(stamp.project,))
 
@@ -176,7 +176,7 @@ def _ground(content: str, quote: str, origin: str, ground: str) -> str:
     Where the quote has no number, a number of one digit may have been said as a word. What a tool printed is no
     statement.
     """
-    absent = unheard(content, ground)
+    absent = find_unheard(content, ground)
     if not _NUMBER.search(quote):
         absent = [part for part in absent if not (len(part) == 1 and part.isdigit())]
     if not absent:
@@ -184,10 +184,10 @@ def _ground(content: str, quote: str, origin: str, ground: str) -> str:
     if len(quote.split()) < MIN_ALONE or origin == "tool":
         raise _Refused(f"nothing was said of {absent[0]!r}: {content}")
     log.warning("nothing was said of %r; the quote stands for: %s", absent[0], content)
-    return plain(quote, MAX_CONTENT)
+    return make_plain(quote, MAX_CONTENT)
 
 
-def unheard(text: str, ground: str) -> list[str]:
+def find_unheard(text: str, ground: str) -> list[str]:
     """Return the names and numbers of a text that the conversation does not hold, whatever their case or separators."""
     text, said = _PLACEHOLDER.sub(" ", text), _THOUSANDS.sub("", _fold(ground))
     numbers = set(_NUMBER.findall(said))
@@ -223,7 +223,7 @@ def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[
 
     What stands in the transcript of another agent is nobody's rule until the user says so here.
     """
-    quote = _on_one_line(_text(claim.get("quote")))
+    quote = _join_lines(_text(claim.get("quote")))
     origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
     if not origin:
         raise _Refused(f"the quote does not occur in what was said: {quote!r}")
@@ -234,10 +234,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _on_one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return what a person sees of a text, on one line."""
     return " ".join(fence.strip_invisible(text).split())
 
 
 def _fold(text: str) -> str:
-    return " ".join(_EMPHASIS.sub("", _on_one_line(text)).split()).casefold()
+    return " ".join(_EMPHASIS.sub("", _join_lines(text)).split()).casefold()

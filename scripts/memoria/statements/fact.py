@@ -108,7 +108,7 @@ class Fact:
         """Return the fields for JSON, without empty and default values."""
         pairs = ((name, getattr(self, name)) for name in _FIELDS)
         pairs = ((name, value) for name, value in pairs if value is not False and (name, value) != ("seen", 1))
-        return {name: _plainest(value) for name, value in pairs if value not in (None, "", ())}
+        return {name: _to_json(value) for name, value in pairs if value not in (None, "", ())}
 
     @classmethod
     def of_claim(
@@ -126,7 +126,7 @@ class Fact:
             session=stamp.session,
             tags=words(claim.get("tags"), 8),
             keywords=words(claim.get("keywords"), 20),
-            quote=plain(quote, MAX_CONTENT),
+            quote=make_plain(quote, MAX_CONTENT),
             supersedes=supersedes,
             asked_as=phrases(claim.get("asked_as")),
             id=new_id(kind, content, stamp),
@@ -163,7 +163,7 @@ class Fact:
 _FIELDS: Final = tuple(Fact.__dataclass_fields__)
 
 
-def _plainest(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return a value of a fact for JSON."""
     return value.isoformat() if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
 
@@ -221,7 +221,7 @@ class Stamp:
     agent: str = ""
 
 
-def plain(value: object, most: int = sys.maxsize) -> str:
+def make_plain(value: object, most: int = sys.maxsize) -> str:
     """Return text of a model or a person as one safe line, without control characters, markers, ids, tags or links.
 
     ``most``: its largest number of characters; of a longer one, the first words are returned.
@@ -240,11 +240,11 @@ def clamp(value: Any) -> float:
 def words(value: object, limit: int) -> tuple[str, ...]:
     """Return at most ``limit`` distinct short words from a list or a comma-separated string."""
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-    clean = (plain(part).replace(",", " ")[:40].strip().lower() for part in parts)
+    clean = (make_plain(part).replace(",", " ")[:40].strip().lower() for part in parts)
     return tuple(dict.fromkeys(word for word in clean if word))[:limit]
 
 
-_phrase = lru_cache(10_000)(plain)  # stored facts are read again and again
+_phrase = lru_cache(10_000)(make_plain)  # stored facts are read again and again
 
 
 def phrases(value: object) -> tuple[str, ...]:

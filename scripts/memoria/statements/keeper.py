@@ -36,8 +36,8 @@ from memoria.statements.fact import (
     Ending,
     Fact,
     Stamp,
+    make_plain,
     new_id,
-    plain,
     said_at,
     yields,
 )  # fmt: skip
@@ -67,7 +67,7 @@ class Outbox:
         files.replace(path, json.dumps({"body": dict(body)}, ensure_ascii=False) + "\n")
         return path
 
-    def waiting(self) -> dict[Path, dict[str, Any]]:
+    def items(self) -> dict[Path, dict[str, Any]]:
         """Return the waiting items by their files, oldest first, with those that version 0.2.0 set aside.
 
         What is no item is renamed. Whoever has done an item removes its file.
@@ -119,7 +119,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
         def record(changes: Changes) -> None:
             news = replace(changes, changed=tuple(pair for pair in changes.changed if not _is_older_copy(*pair)))
-            rewritten[:] = [self._by_hand(then, now) for then, now in _by_hand(news, deleted)]
+            rewritten[:] = [self._adopt_by_hand(then, now) for then, now in _find_by_hand(news, deleted)]
             older = [then for then, now in changes.changed if _is_older_copy(then, now)]
             rewritten.extend(older)  # a correction is not taken back by a copy of the log from before it
             self._record(news)
@@ -130,7 +130,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         if rewritten:  # the lines tell now what the store is to tell
             self.store.refresh(self.lines, record)
 
-    def _by_hand(self, then: Fact | None, now: Fact) -> Fact:
+    def _adopt_by_hand(self, then: Fact | None, now: Fact) -> Fact:
         """Return a fact whose line a person wrote or put back, with the day of its words and the ones before."""
         moment = clock.now()
         if then is None:
@@ -161,7 +161,7 @@ class Keeper(AbstractContextManager["Keeper"]):
     def drain(self) -> Outcome:
         """Store the facts that wait in the outbox; raise MemoryStoreError when some must wait on."""
         kept, reasons = Outcome(), []
-        for path, body in self.outbox.waiting().items():
+        for path, body in self.outbox.items().items():
             try:
                 self._place(body, kept)
             except (OSError, sqlite3.Error) as error:
@@ -182,9 +182,9 @@ class Keeper(AbstractContextManager["Keeper"]):
             )
         return kept
 
-    def waiting(self) -> Iterator[Fact]:
+    def waiting_facts(self) -> Iterator[Fact]:
         """Yield the facts that wait in the outbox."""
-        for body in self.outbox.waiting().values():
+        for body in self.outbox.items().values():
             with suppress(ValueError, KeyError, TypeError, AttributeError):
                 yield Fact.from_dict(body["event"])
 
@@ -221,18 +221,18 @@ class Keeper(AbstractContextManager["Keeper"]):
         elif fact.ended:
             if end.successor not in ("", fact.successor):
                 self.write(replace(fact, successor=end.successor))
-        elif own := self.alone(fact, end.projects):
+        elif own := self.narrow(fact, end.projects):
             successor = self._part(own, end.remains, own.projects).id if end.remains else end.successor
             self._finish(own, end.time, successor, repetition=end.repetition)
 
     def _finish(self, fact: Fact, ended: datetime, successor: str, but: str = "", *, repetition: bool = False) -> None:
         """End a fact with its copies, which are found through it; neither the successor nor the fact ``but``."""
         for copy in (*self.store.copies(fact), fact):
-            each = self.alone(copy, fact.projects)
+            each = self.narrow(copy, fact.projects)
             if each and each.id not in (successor, but):
                 self.write(replace(each, ended=ended, successor=successor, repetition=repetition))
 
-    def alone(self, fact: Fact, places: Sequence[str]) -> Fact | None:
+    def narrow(self, fact: Fact, places: Sequence[str]) -> Fact | None:
         """Return a fact as one of these projects alone, None when it is none of theirs; without projects, all of it.
 
         If others have it too, each of them gets a fact of its own, so that it can end or go on in each, also when other
@@ -267,7 +267,7 @@ class Keeper(AbstractContextManager["Keeper"]):
             said = comparison.words(fact.content)
             for each in self.store.facts(live=False):
                 is_over = each.ended and (each.ended, each.successor) == (moment, successor)
-                if is_over and comparison.same(said, comparison.words(each.content)):
+                if is_over and comparison.is_same(said, comparison.words(each.content)):
                     self.write(replace(each, ended=None, successor="", repetition=False))
         if (born := self.store.get(str(change.get("born")))) is not None:
             self.delete(born.id)
@@ -305,13 +305,13 @@ class Keeper(AbstractContextManager["Keeper"]):
         outlived = [old for old in found if old not in olds]
         for ident in set(original.supersedes).difference(old.id for old in olds):
             log.warning(STANDS, ident, fact.origin)
-        olds = [own for old in olds if (own := self.alone(old, fact.projects))]
+        olds = [own for old in olds if (own := self.narrow(old, fact.projects))]
         fact = replace(fact, supersedes=tuple(old.id for old in olds))
         if outlived:  # an old session was read late, or only the user can take back what the user said
             fact = replace(fact, ended=max(fact.time, said_at(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
         local = self.zone.local(fact.time)
-        added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
+        added = self.lines.add(fact, day, f"{local:%H:%M}", make_plain(project) or "everywhere")
         if not added and original in self.lines.read(day):  # its entry shows the original, and the log is authoritative
             self.lines.change(fact, day)
         self.store.put(day, fact)
@@ -322,7 +322,7 @@ class Keeper(AbstractContextManager["Keeper"]):
     def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> None:
         """End the facts that yield to this one in its projects, with their copies."""
         for old in olds:
-            if yields(old, fact.time, fact.origin) and (own := self.alone(old, fact.projects)):
+            if yields(old, fact.time, fact.origin) and (own := self.narrow(old, fact.projects)):
                 self._finish(own, fact.time, successor, fact.id)
 
     def sources(self, fact: Fact) -> tuple[str, ...]:
@@ -358,7 +358,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         ``is_users``: a person chose these words, so that it holds, again if need be, until the user's later word ends
         it. Raise ExpectedError when there is no such fact or the text is empty.
         """
-        words = plain(content)
+        words = make_plain(content)
         if not words:
             raise ExpectedError(f"a fact needs words; to remove it, run {invocation.command('learned delete')}.")
         known = self.get(ident)
@@ -383,7 +383,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         fact = self.get(ident)
         self.store.mark_deleted(fact)  # first: without it, a memory server would bring the fact back
         day = self.store.day(fact.id)
-        for path, body in self.outbox.waiting().items():
+        for path, body in self.outbox.items().items():
             if body.get("id") == fact.id:
                 path.unlink(missing_ok=True)
         if day:
@@ -432,7 +432,7 @@ def _is_older_copy(then: Fact, now: Fact) -> bool:
     return now.content != then.content and now.worded_at < then.worded_at
 
 
-def _by_hand(changes: Changes, deleted: Container[str]) -> list[tuple[Fact | None, Fact]]:
+def _find_by_hand(changes: Changes, deleted: Container[str]) -> list[tuple[Fact | None, Fact]]:
     """Return what a person put back or worded anew, then and now; a copy of a file brings another time of wording."""
     changed = [(then, now) for then, now in changes.changed
                if now.content != then.content and now.worded == then.worded]  # fmt: skip

@@ -258,7 +258,7 @@ class Store(AbstractContextManager["Store"]):
         said = comparison.words(fact.content)
         others = [other for other in self._candidates(fact.content, live=True) if other.id != fact.id]
         pairs = [(other, comparison.words(other.content)) for other in others]
-        alike = [(other, words) for other, words in pairs if comparison.same(said, words)]
+        alike = [(other, words) for other, words in pairs if comparison.is_same(said, words)]
         return [other for other, _ in sorted(alike, key=lambda pair: -comparison.similarity(said, pair[1]))]
 
     def superseded_facts(self, fact: Fact) -> list[Fact]:
@@ -272,7 +272,7 @@ class Store(AbstractContextManager["Store"]):
         places = {*fact.projects, GLOBAL}
         return [other for other in self.twins(fact) if places.intersection(other.projects)]
 
-    def near(self, said: str, project: str) -> list[Fact]:
+    def find_near(self, said: str, project: str) -> list[Fact]:
         """Return the live facts of this project, and global ones, that share most words with ``said``, nearest first.
 
         A word counts the more, the fewer facts contain it. When few facts share a word, the latest of the project are

@@ -79,7 +79,7 @@ class Archive:
         import gzip  # noqa: PLC0415 (the archive's files are listed far more often than written or read)
 
         path = self._path(entry_id) or self.folder / f"{day.isoformat()}-{entry_id}.jsonl.gz"
-        kept = {turn.key: turn for turn in self._readable(path)}
+        kept = {turn.key: turn for turn in self._read_turns(path)}
         for turn in turns:
             kept[turn.key] = self._redact(turn)
         lines = "".join(json.dumps(row(turn), ensure_ascii=False) + "\n" for turn in kept.values())
@@ -145,7 +145,7 @@ class Archive:
         with suppress(FileNotFoundError, NotADirectoryError):
             yield from filter(None, map(_NAME.fullmatch, os.listdir(self.folder)))  # noqa: PTH208 (as above)
 
-    def _readable(self, path: Path) -> Iterator[Turn]:
+    def _read_turns(self, path: Path) -> Iterator[Turn]:
         """Yield the turns in a file; set one aside that cannot be read, so that nothing is written over it."""
         try:
             yield from list(_read(path))

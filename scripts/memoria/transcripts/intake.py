@@ -136,22 +136,22 @@ class Intake:
                 self.missing.append(f"{lines} of job {job.name}: no JSON object")
                 reader.unreadable = 0
             self.tasks = reader.tasks
-            for turn in reader.pending:
+            for turn in reader.pending_turns:
                 pending_since.setdefault(turn.key, job.name)
         if settle:
             yield from (turn for turn in reader.settle() if not known(turn.key) and self._passes(turn))
         else:
-            self.unresolved = {pending_since[turn.key] for turn in reader.pending}
+            self.unresolved = {pending_since[turn.key] for turn in reader.pending_turns}
 
     def _passes(self, turn: Turn) -> bool:
         """Return whether the screen lets a turn pass."""
-        if self.screen and (reason := self._own() or self.screen.reason(turn)):
+        if self.screen and (reason := self._own_reason() or self.screen.reason(turn)):
             self.dropped[turn.key] = reason
             return False
         self._first_folder = self._first_folder or turn.cwd
         return True
 
-    def _own(self) -> str:
+    def _own_reason(self) -> str:
         """Return why the session as a whole is left out: a hook was told a folder of memoria's own."""
         cwds = (str(header.get("cwd", "")) for header in self.headers.values())
         return OWN if self.screen and any(self.screen.exclusion(cwd) == OWN for cwd in cwds) else ""
@@ -262,15 +262,15 @@ def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[S
     size = 0
     for turn in turns:
         if held and _begins_new(turn, held, size, limit, zone):
-            yield from _whole(held, limit)
+            yield from _split_whole(held, limit)
             held, size = [], 0
         held.append(turn)
         size += turn.size
     if held:
-        yield from _whole(held, limit)
+        yield from _split_whole(held, limit)
 
 
-def _whole(held: list[Turn], limit: int) -> Iterator[Stretch]:
+def _split_whole(held: list[Turn], limit: int) -> Iterator[Stretch]:
     keys = tuple(dict.fromkeys(turn.key for turn in held))
     parts = split(exchanges(held), limit)
     for number, part in enumerate(parts, 1):

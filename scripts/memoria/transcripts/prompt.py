@@ -155,7 +155,7 @@ def queued_words(text: str) -> tuple[str, bool]:
 
 def queued_forms(content: object) -> list[str]:
     """Return what a user line's text may have been in the queue: the text, and a command as it was typed."""
-    text = clean(plain(content)).strip()
+    text = clean(plain_text(content)).strip()
     name = _element(text, "command-name") if text.startswith(_COMMAND) else ""
     if not name:
         return [clean(spoken_words(content)), text] if "<" in text else [text]
@@ -253,7 +253,7 @@ def _picture(block: object) -> str:
     return f"[{kind}: {title}]" if title else f"[{kind}]"
 
 
-def plain(content: object) -> str:
+def plain_text(content: object) -> str:
     """Return all text of a tool result's content, whatever its form."""
     if isinstance(content, str):
         return content

@@ -71,13 +71,13 @@ class Reader:
                 self.folder = _string(value, "cwd") or self.folder
                 turns = self._turns(value)
                 if turns:
-                    yield from self._fresh(turns)
+                    yield from self._read_fresh(turns)
 
     def _count_unreadable(self) -> None:
         self.unreadable += 1
 
     @property
-    def pending(self) -> tuple[Turn, ...]:
+    def pending_turns(self) -> tuple[Turn, ...]:
         """Queued prompts that so far stand nowhere else; they may still be repeated or taken back."""
         return tuple(map(_queued_turn, self._queue.open))
 
@@ -88,9 +88,9 @@ class Reader:
 
     def settle(self) -> list[Turn]:
         """End the session: return the pending prompts."""
-        return list(self._fresh(map(_queued_turn, self._queue.settle())))
+        return list(self._read_fresh(map(_queued_turn, self._queue.settle())))
 
-    def _fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+    def _read_fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
         for turn in turns:
             if turn.key not in self._seen:
                 self._seen.add(turn.key)
@@ -110,7 +110,7 @@ class Reader:
             return self._user(value)
         turns = _queued_command(value)
         if _is_queued(value):
-            self._queue.mark_seen(prompt.clean(prompt.plain(value["attachment"].get("prompt"))))
+            self._queue.mark_seen(prompt.clean(prompt.plain_text(value["attachment"].get("prompt"))))
         return turns
 
     def _remember_uses(self, value: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ class Reader:
         use = self._uses.pop(ident, None) if isinstance(ident, str) else None
         failed = block.get("is_error") is True
         content, result = block.get("content"), value.get("toolUseResult")
-        text = prompt.plain(content)
+        text = prompt.plain_text(content)
         if use and use.name == "TaskCreate" and (task := _TASK.match(text)):
             self.tasks[task[1]] = prompt.clean(task[2]).strip()
         found = answers.answer(value, text, result, use, failed=failed)
@@ -164,7 +164,7 @@ class Reader:
     def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
         operation, time = value.get("operation"), _string(value, "timestamp")
         content = value.get("content")
-        text = prompt.clean(prompt.plain(content)).strip()
+        text = prompt.clean(prompt.plain_text(content)).strip()
         if operation == "enqueue":
             words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
             return self._queue.enqueue(Queued(words or text, _string(value, "sessionId"), time, not words, self.folder))
@@ -231,7 +231,7 @@ def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
 
 def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
     """Read what stands on a user line beside tool results."""
-    text = prompt.plain(content)
+    text = prompt.plain_text(content)
     if plan := _string(value, "planContent"):  # the client's "Implement the following plan", not typed
         said.marks.append(answers.APPROVED)
         said.reports.append(plan)
@@ -275,7 +275,7 @@ def _queued_command(value: dict[str, Any]) -> list[Turn]:
     if not _is_queued(value) or value.get("isMeta") is True:
         return []
     attachment, said = value["attachment"], _Said()
-    if not _is_notice(prompt.plain(attachment.get("prompt"))):
+    if not _is_notice(prompt.plain_text(attachment.get("prompt"))):
         _prompt(attachment, attachment.get("prompt"), said)
     return said.turns(value)
 

@@ -320,7 +320,7 @@ class Article:
         return [(section.heading, claim) for section, _, claim in self._claims()]
 
     @property
-    def past(self) -> list[Claim]:
+    def history(self) -> list[Claim]:
         """The claims under History."""
         claims = [claim for section in self.sections if section.is_headed(HISTORY) for _, claim in section.claims()]
         return [claim.without_end() for claim in claims]
@@ -372,7 +372,7 @@ class Article:
                 yield from ((section, number, claim) for number, claim in section.claims())
 
     @property
-    def unread(self) -> dict[str, Claim]:
+    def unread_rows(self) -> dict[str, Claim]:
         """The rows, by id, in which a statement stands without a line of its own: a person gave it another form."""
         parts = [part for part in self.sections if not part.is_headed(HISTORY) and not part.is_headed(CONNECTIONS)]
         told = {claim.id for part in parts for _, claim in part.claims()}
@@ -382,7 +382,7 @@ class Article:
 
     def shows(self, ident: str) -> bool:
         """Return whether current text shows this statement."""
-        return any(claim.id == ident for claim in self.claims) or ident in self.unread
+        return any(claim.id == ident for claim in self.claims) or ident in self.unread_rows
 
     def add(self, claim: Claim, heading: str = KEY_POINTS) -> None:
         """Add a line at the end of a section."""
@@ -402,7 +402,7 @@ class Article:
     def add_past(self, rows: Sequence[str], day: str, instead: Claim | None) -> None:
         """Add a line that was cut to the history."""
         nested = [row for row in rows[1:] if not (instead and row.startswith(SINCE_ROWS))]
-        self.file([f"- Until {day}: {rows[0][2:]}", *nested, *([_since(instead)] if instead else [])])
+        self.file([f"- Until {day}: {rows[0][2:]}", *nested, *([_render_since(instead)] if instead else [])])
 
     def file(self, block: Sequence[str]) -> None:
         """Write rows into the history: by days, and of one day by words, so that all machines do the same."""
@@ -440,7 +440,7 @@ class Article:
 
         def renew(row: str) -> str:
             now = map(line_of, _reason_ids(row) if row.startswith(_SINCE) else ())
-            return next((_since(claim) for claim in now if claim), row)
+            return next((_render_since(claim) for claim in now if claim), row)
 
         for section in filter(lambda section: section.is_headed(HISTORY), self.sections):
             rows = list(map(renew, section.rows))  # which may say the same now, in what were two wordings
@@ -479,7 +479,7 @@ def without_sources(row: str, sources: Collection[str]) -> str:
     return row
 
 
-def _since(claim: Claim) -> str:
+def _render_since(claim: Claim) -> str:
     return f"{_SINCE}{replace(claim, block='').render()[2:]}"
 
 

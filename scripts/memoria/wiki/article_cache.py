@@ -126,7 +126,7 @@ class LinkTargets:
         part = link.anchor.lstrip("#")
         if part.startswith("^"):
             return "" if part[1:] in blocks else f"{page} has no block {part}"
-        wanted = _plain(part.rpartition("#")[2])  # [[page#part#subpart]]
+        wanted = _plain_text(part.rpartition("#")[2])  # [[page#part#subpart]]
         return "" if wanted in headings else f"{page} has no heading {part!r}"
 
     def _anchors_of(self, page: str) -> tuple[set[str], set[str]]:
@@ -136,9 +136,9 @@ class LinkTargets:
             except OSError:
                 text = ""
             blocks = {match[1] for match in _BLOCK.finditer(text)}
-            self._anchors[page] = blocks, set(map(_plain, _HEADING.findall(text)))
+            self._anchors[page] = blocks, set(map(_plain_text, _HEADING.findall(text)))
         return self._anchors[page]
 
 
-def _plain(heading: str) -> str:
+def _plain_text(heading: str) -> str:
     return _FORMAT.sub(" ", heading).strip().casefold()

@@ -149,7 +149,7 @@ class Owners:
         """Return whether a project may see and edit a page."""
         return self.pages.get(slug, "") in ("", key)
 
-    def visible(self, key: str) -> set[str]:
+    def visible_slugs(self, key: str) -> set[str]:
         """Return the slugs of all pages that a project may see."""
         return {slug for slug in self.pages if self.is_visible(slug, key)}
 
@@ -164,7 +164,7 @@ class Owners:
     def free_slug(self, folder: str, name: str, key: str) -> str:
         """Return the slug under which a project may have a page ``name``, told apart when another project has it."""
         label = slugify(self.label(key)) or GENERAL
-        distinct = self._apart(name[: MAX_NAME - len(label)], slugify(name_of(key)), label, "-{}")
+        distinct = self._tell_apart(name[: MAX_NAME - len(label)], slugify(name_of(key)), label, "-{}")
         last = f"{name[: MAX_NAME - len(slugify(key))]}-{slugify(key)}"
         numbered = (f"{last[: MAX_NAME - 4]}-{number}" for number in itertools.count(2))
         slugs = (f"{folder}/{found}" for found in itertools.chain((name, distinct, last), numbered))
@@ -175,11 +175,11 @@ class Owners:
         names = set(taken)
         if title.casefold() not in names:
             return title
-        distinct = self._apart(title, name_of(key), self.label(key) or GENERAL, " ({})")
+        distinct = self._tell_apart(title, name_of(key), self.label(key) or GENERAL, " ({})")
         return distinct if distinct.casefold() not in names else f"{title} ({key})"
 
     @staticmethod
-    def _apart(text: str, plain: str, label: str, form: str) -> str:
+    def _tell_apart(text: str, plain: str, label: str, form: str) -> str:
         if label != plain and _begins(text.casefold(), plain.casefold()):
             return label + text[len(plain) :]
         return text + form.format(label)

@@ -16,7 +16,7 @@ from memoria.ground import clock, markdown
 from memoria.ground.said import row_words
 from memoria.search import comparison, identifiers
 from memoria.search.words import holds, stems, words
-from memoria.statements.claim_check import unheard
+from memoria.statements.claim_check import find_unheard
 from memoria.statements.fact import GLOBAL, Fact, Stamp, new_id
 from memoria.statements.store import Place, Store
 from memoria.wiki.article import (
@@ -131,7 +131,7 @@ def places(article: Article, store: Store) -> list[Place]:
         if claim.id and not (claim.id in found and found[claim.id].is_current):
             found[claim.id] = Place(claim.id, claim.day, not section.is_headed(HISTORY), claim.without_end().text)
     former = {ident: place.words for ident, place in store.places(article.slug).items()}
-    unread = (Place(ident, each.day, True, former.get(ident, "")) for ident, each in article.unread.items())
+    unread = (Place(ident, each.day, True, former.get(ident, "")) for ident, each in article.unread_rows.items())
     return list((found | {place.id: place for place in unread}).values())
 
 
@@ -168,8 +168,8 @@ def unlogged_fact(article: Article, section: Section, claim: Claim, undated: dat
 
 def is_supported(text: str, article: Article) -> bool:
     """Return whether every number and name of a summary stands on the page, in lines that hold."""
-    said = (claim.text for claim in (*article.claims, *article.unread.values()))
-    return not text.startswith(NOTHING) and not unheard(text, "\n".join([article.title, *article.aliases, *said]))
+    said = (claim.text for claim in (*article.claims, *article.unread_rows.values()))
+    return not text.startswith(NOTHING) and not find_unheard(text, "\n".join([article.title, *article.aliases, *said]))
 
 
 def renew_summary(article: Article, ended: Collection[str]) -> None:
@@ -189,7 +189,7 @@ def renew_summary(article: Article, ended: Collection[str]) -> None:
 
 def has_stale_summary(article: Article) -> bool:
     """Return whether a sentence of the summary tells what stands in the page's history, or that nothing else does."""
-    ended = [claim.text for claim in article.past]
+    ended = [claim.text for claim in article.history]
     return article.summary.startswith(NOTHING) or any(
         _is_stale(part, article, ended) for part in _SENTENCE_END.split(article.summary)
     )
@@ -199,8 +199,8 @@ def summary_of(article: Article) -> str:
     """Return a summary from the current lines: the newest of the first kind of section that has one with the title."""
     claims = article.headed_claims
     if not claims:
-        is_over = "holds" if article.past else "stands here"
-        return article.title if article.unread else f"{NOTHING}{is_over} any longer."
+        is_over = "holds" if article.history else "stands here"
+        return article.title if article.unread_rows else f"{NOTHING}{is_over} any longer."
     topics = list(dict.fromkeys(heading for heading, _ in claims if heading not in KINDS))
     if len(topics) > 1:  # a project's page, whose lines are about many things
         return markdown.cut(f"{', '.join(topics)}.", CHARS)
@@ -229,7 +229,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str],
     dropped = int(article.forget_reasons(set(idents).__contains__))
     emptied = []
     for section in (Section("", "", article.lead), *article.sections):
-        count = _without_sources(section, sources, idents)
+        count = _remove_sources(section, sources, idents)
         dropped += count
         if count and not any(row.strip() for row in section.rows):
             emptied.append(section)
@@ -238,7 +238,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str],
         _strip_related(article)
         article.summarise(summary_of(article))
     if needle:
-        dropped += _without_text(article, needle)
+        dropped += _remove_text(article, needle)
     if dropped:
         _drop_days(article)
         article.front.set(ASKED_AS, [])  # no record says which phrase came from what
@@ -260,7 +260,7 @@ def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
     article.front.set("aliases", left)
 
 
-def _without_sources(section: Section, sources: Collection[str], idents: Collection[str]) -> int:
+def _remove_sources(section: Section, sources: Collection[str], idents: Collection[str]) -> int:
     remaining: list[str] = []
     dropped = 0
     is_gone = False  # the claim above a reason
@@ -280,7 +280,7 @@ def _without_sources(section: Section, sources: Collection[str], idents: Collect
     return dropped
 
 
-def _without_text(article: Article, needle: str) -> int:
+def _remove_text(article: Article, needle: str) -> int:
     dropped = 0
     for rows in (article.lead, *(section.rows for section in article.sections)):
         remaining: list[str] = []

@@ -65,7 +65,7 @@ def find_ended(snapshot: Snapshot) -> Found:
     facts = [fact for day in snapshot.daily.days() for fact in Lines(snapshot.daily).read(day)]
     over = {fact.id for fact in facts if fact.ended}
     for slug, article in snapshot.articles.items():
-        for ident, claim in article.unread.items():
+        for ident, claim in article.unread_rows.items():
             if ident in over:
                 yield slug, f"“{claim.text[:100]}” holds no longer; change the row, its form is yours"
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from memoria.ground import markdown
 from memoria.search.words import stems
-from memoria.statements.claim_check import unheard
-from memoria.statements.fact import Fact, plain
+from memoria.statements.claim_check import find_unheard
+from memoria.statements.fact import Fact, make_plain
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lines
 from memoria.wiki.article import CONNECTIONS, HISTORY, Article, Claim, heading_of
@@ -70,7 +70,7 @@ class Placing:
         for row in answer["connections"]:
             self._connect(row)
         for name in proposals:
-            self.open(find_slug(name, self.owners.visible(self.key)))
+            self.open(find_slug(name, self.owners.visible_slugs(self.key)))
         told = self.keeper.store.told_ids() | wanted.keys()
         for slug in list(self.articles):
             article, proposed = self.articles[slug], proposals.get(slugify(_name(slug)), {})
@@ -114,7 +114,7 @@ class Placing:
         title = unquote(str(proposal["title"] or bare.replace("-", " ").capitalize()))
         if not is_name(title):
             return self._own_page(), ""
-        waiting = self._waiting(title)
+        waiting = self._waiting_ids(title)
         if counts.get(bare, 0) + len(waiting) < ENOUGH:
             return self._own_page(), title
         article = self._create(bare, title)
@@ -122,7 +122,7 @@ class Placing:
             self._place(ident, article, "")
         return article, section
 
-    def _waiting(self, title: str) -> list[str]:
+    def _waiting_ids(self, title: str) -> list[str]:
         """Return the other statements of a topic without an article, which stand on the project's page by its name."""
         page = self.open(self._own_slug())
         rows = page.lines() if page else ()
@@ -132,7 +132,7 @@ class Placing:
 
     def _find_known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
-        visible = self.owners.visible(self.key)
+        visible = self.owners.visible_slugs(self.key)
         told_apart = self.owners.free_slug(FOLDER, slugify(_name(name)), self.key)  # from another project's
         if slug := find_slug(name, visible) or (told_apart if told_apart in visible else ""):
             return slug
@@ -161,7 +161,7 @@ class Placing:
 
     def _own_slug(self) -> str:
         """Return the project's own page, whatever a person called its file, ``""`` when there is none yet."""
-        titles, visible = self._own_titles(), self.owners.visible(self.key)
+        titles, visible = self._own_titles(), self.owners.visible_slugs(self.key)
         named = (slug for title in titles if (slug := f"{FOLDER}/{slugify(title)}") in visible)
         own = (slug for slug in visible if self.owners.pages[slug] == self.key)
         return next(named, "") or self._find_titled(titles, own)
@@ -201,7 +201,7 @@ class Placing:
         fact = self.new.get(ident) or self.keeper.get(ident)
         heading = heading_of(section) or lines.section_of(fact.kind)
         former = self.open(self.shown.get(ident) or next(iter(self.keeper.store.places_of(ident)), ""))
-        if any(page and ident in page.unread for page in (article, former)):
+        if any(page and ident in page.unread_rows for page in (article, former)):
             return  # a person gave its line another form
         if article.shows(ident):
             here = next(line for line in article.lines() if line[2].id == ident and not line[0].is_headed(HISTORY))
@@ -261,21 +261,21 @@ class Placing:
         """Link two articles in both directions, with the reason; a page for all projects names none of one project."""
         one, other = (self._find_known(row[side], {"title": "", "aliases": []}) for side in ("from", "to"))
         page, target = self.open(one), self.open(other)
-        if page is None or target is None or not plain(row["why"]):
+        if page is None or target is None or not make_plain(row["why"]):
             self.refused.append(f"no link between {row['from']!r} and {row['to']!r}")
             return
         for here, there in ((page, target), (target, page)):
             if here.degree < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
-                here.relate(there.slug, there.title, plain(row["why"]))
+                here.relate(there.slug, there.title, make_plain(row["why"]))
 
     def _connect(self, row: JsonObject) -> None:
         """Put a sentence about several statements on the page of the first; it says nothing that they do not name."""
         idents = list(dict.fromkeys(map(ident_of, row["ids"])))
         facts = [self.new.get(each) or (self.keeper.store.get(each) if each in self.shown else None) for each in idents]
         known = [fact for fact in facts if fact and fact.ended is None and self.keeper.store.day(fact.id)]
-        text = plain(row["text"])
+        text = make_plain(row["text"])
         ground = "\n".join(fact.content for fact in known)
-        if len(known) < ENOUGH or not text or unheard(text, ground):
+        if len(known) < ENOUGH or not text or find_unheard(text, ground):
             self.refused.append(f"connects nothing that is known: {text!r}")
             return
         page = next((page for page in self.articles.values() if page.shows(known[0].id)), None)

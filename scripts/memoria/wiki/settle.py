@@ -20,7 +20,7 @@ from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.index.index import Index
 from memoria.search.words import words
-from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, new_id, plain
+from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, make_plain, new_id
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import Place, Store, half_save
 from memoria.wiki import index_page, lines
@@ -103,7 +103,7 @@ class Settle:
         found = [edit for slug in changed if slug in self._articles and slug not in ours
                  for edit in _edits(self._articles[slug], read.get(slug, moved), store)
                  if slug in known or edit.what == BACK or (edit.id in moved and edit.what != GONE)]  # fmt: skip
-        found = self._without_half_saved(found, known, marks)
+        found = self._drop_half_saved(found, known, marks)
         self.held = 0 if self.takes_all or is_a_person(found, store) else len(found)
         if self.held:
             for slug in {edit.slug for edit in found}:
@@ -136,7 +136,7 @@ class Settle:
             self._note(wiki, slug, article)
         return sorted(written)
 
-    def _without_half_saved(self, found: list[Edit], known: Mapping[str, str], marks: Mapping[str, str]) -> list[Edit]:
+    def _drop_half_saved(self, found: list[Edit], known: Mapping[str, str], marks: Mapping[str, str]) -> list[Edit]:
         """Return the edits without those of articles that seem half saved, which are left alone."""
         for slug in {edit.slug for edit in found if edit.what == GONE}:
             if seen := half_save(self._articles[slug].render(), known[slug], marks[slug]):
@@ -198,7 +198,7 @@ class Settle:
 
         None when it may not be written down.
         """
-        content, now = plain(text), clock.now()
+        content, now = make_plain(text), clock.now()
         if Redactor(self.home.settings.redact_extra).redact(content) != content:
             return None
         ident = new_id(kind, content, Stamp(place, "", now))
@@ -209,7 +209,7 @@ class Settle:
 
     def _replace(self, edit: Edit) -> list[End]:
         """Let a person's words end what the line said; the line shows the new statement, the history the old one."""
-        old = self._own(edit)
+        old = self._narrow(edit)
         if not (said := self._learn(edit.text, old.kind, old.project, (old.id,))):
             return []
         new, is_new = said
@@ -226,7 +226,7 @@ class Settle:
             self._relink(edit, said[0])
 
     def _end(self, edit: Edit) -> list[End]:
-        fact = self._own(edit)
+        fact = self._narrow(edit)
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
         return self._store_end(fact.id, REMOVED)
@@ -239,10 +239,10 @@ class Settle:
             self.keeper.outbox.put(end | {"resumed": end["ended"]})
             self.keeper.drain()
 
-    def _own(self, edit: Edit) -> Fact:
+    def _narrow(self, edit: Edit) -> Fact:
         """Return the statement of a line as the article's project has it, so that it ends there alone."""
         fact, place = self.keeper.get(edit.id), self._articles[edit.slug].project
-        return self.keeper.alone(fact, [place] if place else []) or fact
+        return self.keeper.narrow(fact, [place] if place else []) or fact
 
     def _store_end(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
@@ -295,7 +295,7 @@ class Settle:
 
 def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterator[Edit]:
     """Yield what a person changed; ``known``: the lines that the article had when it was last read."""
-    current = set(article.unread)
+    current = set(article.unread_rows)
     for section, _, claim in article.lines():
         if section.is_headed(HISTORY) or not claim.id:
             continue
@@ -319,7 +319,7 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
     live = {ident: fact for ident, place in known.items() if place.is_current and (fact := store.get(ident))}
     gone = {ident: fact for ident, fact in live.items() if ident not in current and fact.ended is None}
     for section, _, claim in lines.unnamed_lines(article):
-        if claim.sources or len(claim.text) > MAX_STORED or not words(plain(claim.text)):
+        if claim.sources or len(claim.text) > MAX_STORED or not words(make_plain(claim.text)):
             continue
         own = next((ident for ident, fact in gone.items() if lines.is_same_text(claim.text, fact.content)), "")
         gone.pop(own, None)  # only its link is gone
@@ -486,7 +486,7 @@ def retell(article: Article, keeper: Keeper) -> None:
 def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:
     """Let a row of the history tell the end that its statement has now, which another machine may have told."""
     section, number, _ = line
-    instead, day = _instead(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
+    instead, day = _find_successor(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
     until, known = article.since(section, number)
     claim = line[2].without_end()
     is_former = _is_stale(claim, fact, keeper.store.places(article.slug).get(fact.id))
@@ -503,7 +503,7 @@ def _renew_reasons(article: Article, keeper: Keeper) -> None:
     article.renew_reasons(lambda ident: lines.claim_of(fact, keeper.store) if (fact := known(ident)) else None)
 
 
-def _instead(article: Article, keeper: Keeper, fact: Fact) -> Claim | None:
+def _find_successor(article: Article, keeper: Keeper, fact: Fact) -> Claim | None:
     """Return the line of what holds instead of an ended statement, if it may stand here."""
     known = keeper.store.get(fact.successor) if fact.successor else None
     return lines.claim_of(known, keeper.store) if known and _belongs(article, known) else None
@@ -527,7 +527,7 @@ def _retire(
         return
     day = zone.day(fact.ended or clock.now())
     section.put(number, _row(article, claim, fact, keeper).render())
-    article.retire(section, number, day.isoformat(), _instead(article, keeper, fact))
+    article.retire(section, number, day.isoformat(), _find_successor(article, keeper, fact))
     article.touch(day)
 
 

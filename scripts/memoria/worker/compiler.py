@@ -131,7 +131,7 @@ class Compile:
         sources.refresh(self.index, self.home.paths)
         return settle.held
 
-    def waiting(self, *, everything: bool = False, day: str = "", aside: bool = False) -> list[Entry]:
+    def waiting_entries(self, *, everything: bool = False, day: str = "", aside: bool = False) -> list[Entry]:
         """Return the entries to take in, oldest first: new ones, and those with a statement more since a compile.
 
         With ``everything``, return all entries; with ``aside``, those that were set aside.
@@ -155,7 +155,7 @@ class Compile:
         groups: dict[str, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.project_key or GLOBAL, []).append(entry)
-        others = [*(live[ident] for ident in inside), *self._loose(facts)]  # also of no entry, or of all projects
+        others = [*(live[ident] for ident in inside), *self._loose_facts(facts)]  # also of no entry, or of all projects
         for key in dict.fromkeys([*groups, *(fact.project for fact in others)]):
             own = [fact for fact in others if fact.project == key]
             for batch in self._batches(key, groups.get(key, []), own, inside):
@@ -181,7 +181,7 @@ class Compile:
         if batch or taken:
             yield Batch(key, tuple(batch), tuple(taken), titles)
 
-    def _loose(self, facts: Mapping[str, Fact]) -> list[Fact]:
+    def _loose_facts(self, facts: Mapping[str, Fact]) -> list[Fact]:
         """Return the statements of no entry: what ``remember``, a person or others brought, or was said at night."""
         since, visible = str(self.ledger.get(SINCE) or ""), Visibility(self.home.settings, self.home.paths)
         over = {"", *(entry.session for entry in self.ledger.entries())}  # an open session's wait for its entry
@@ -190,7 +190,7 @@ class Compile:
         held = self.keeper.store.entries()
         return [fact for fact in dated if self.keeper.store.day(fact.id) and fact.id not in held]
 
-    def with_pairs(self, batches: Sequence[Batch]) -> list[Batch]:
+    def add_pairs(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return the batches, with pairs in the first of each project when nothing was looked at again today."""
         if self.model.model.name == "offline" or self.ledger.get(LOOKED) == self._today:
             return list(batches)
@@ -262,7 +262,7 @@ class Compile:
         store = self.keeper.store
         beside = {fact.id: slug for pair in batch.pairs for fact in pair for slug in store.places_of(fact.id)[:1]}
         titles = {**batch.titles, **{newer.id: AGAIN for newer, _ in batch.pairs}}
-        return self.requests.of(batch.asked_facts, key, self.article_cache.rows(), titles, beside)
+        return self.requests.build(batch.asked_facts, key, self.article_cache.rows(), titles, beside)
 
     def _place(self, answer: JsonObject, batch: Batch, shown: Mapping[str, str]) -> Placing:
         """Return the articles as an answer makes them, from the wiki as it is now."""

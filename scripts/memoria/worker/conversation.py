@@ -27,7 +27,7 @@ TOOL_CHARS = 100  # of one of them
 SPEAKERS = {"user": "user", "assistant": "Claude"}
 
 
-def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
+def recent_turns(home: Home, session: str, transcript: str, prompt: str) -> str:
     """Return the last TURNS turns of a session before ``prompt``, a line each; ``""`` when there are none to read.
 
     What was written in an excluded folder or while memoria was off, and what was forgotten, is left out. ``session`` is

@@ -47,7 +47,7 @@ class Requests:
     index: Index
     store: Store
 
-    def of(
+    def build(
         self,
         facts: Sequence[Fact],
         key: str,
@@ -61,11 +61,11 @@ class Requests:
         articles, by the ids of their statements.
         """
         view = Visibility(self.home.settings, self.home.paths, key)
-        near = self.near(facts, view, rows)
+        near = self.find_near(facts, view, rows)
         slugs = dict.fromkeys([*near[:NEAR_ARTICLES], *beside.values()])
         full = [article for slug in slugs if (article := self.wiki.get(slug))]
         hidden = self._hidden_ids(full, view)
-        lines = _nearest(full, facts, beside, hidden)
+        lines = _find_nearest(full, facts, beside, hidden)
         material = {
             "statements": [
                 {
@@ -94,7 +94,7 @@ class Requests:
         owners = {ident: projects.get(ident) or entries.get(ident, ("",)) for ident in cited}
         return {ident for ident, keys in owners.items() if not any(map(view.shows, keys))}
 
-    def near(self, facts: Sequence[Fact], view: Visibility, rows: Mapping[str, Row]) -> list[str]:
+    def find_near(self, facts: Sequence[Fact], view: Visibility, rows: Mapping[str, Row]) -> list[str]:
         """Return the slugs of the project's articles, and of those for all, that are closest to these statements."""
         scores: dict[str, float] = {}
         for fact in facts:
@@ -105,7 +105,7 @@ class Requests:
         return sorted(known, key=lambda slug: (-scores[slug], slug))[: NEAR_ARTICLES + NEAR_ROWS]
 
 
-def _nearest(
+def _find_nearest(
     articles: Sequence[Article], facts: Sequence[Fact], beside: Mapping[str, str], hidden: Set[str]
 ) -> dict[str, str]:
     """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand.

@@ -169,7 +169,7 @@ def _question(home: Home, request: Request, task: Task, material: JsonObject) ->
     prompt = fence.ends(redact(Tombstones(home.paths).without(request.prompt)), PROMPT_CHARS)
     if not prompt.strip():
         return None
-    before = conversation.recent(home, safe_name(request.session), request.transcript, request.prompt)
+    before = conversation.recent_turns(home, safe_name(request.session), request.transcript, request.prompt)
     return replace(task({"prompt": prompt, "conversation": before, **material}), project=request.project)
 
 
@@ -226,8 +226,8 @@ class Offer:
     def holds_all(self) -> bool:
         """Return whether there is room for every statement that is new to the session."""
         with Finder(self._home.paths.index) as finder:
-            statements = finder.worthiest(view=self._view, most=STATEMENTS)
-            new = list(self._notes(finder, self._new(statements)))
+            statements = finder.find_worthiest(view=self._view, most=STATEMENTS)
+            new = list(self._notes(finder, self._drop_told(statements)))
         return len(statements) < STATEMENTS and len(new) == len(list(_fitting(new)))
 
     def notes(self, words: Sequence[str] = ()) -> list[Note]:
@@ -238,15 +238,15 @@ class Offer:
         query, room = " ".join((*words, self._asked)), notes.NOTE_CHARS
         with Finder(self._home.paths.index) as finder:
             found = finder.notes(query, limit=NOTES, room=room, view=self._view)
-            rest = [] if words else finder.worthiest(view=self._view, most=NOTES)  # all, where there is room for all
-            told = self._new([*found, *rest])
+            rest = [] if words else finder.find_worthiest(view=self._view, most=NOTES)  # all that there is room for
+            told = self._drop_told([*found, *rest])
             if all(statement.hit.kind == RECORD for statement in told):
                 return []
             return list(_fitting(self._notes(finder, told)))
 
-    def _new(self, statements: Sequence[Statement]) -> list[Statement]:
+    def _drop_told(self, statements: Sequence[Statement]) -> list[Statement]:
         """Return those that neither page, note, session nor the prompt has told."""
-        new = notes.unsaid(notes.new(statements, self._shown), self._asked)
+        new = notes.drop_said(notes.drop_shown(statements, self._shown), self._asked)
         return [note for note in new if not (self._spoken and self._spoken in note.sessions)]
 
     def _notes(self, finder: Finder, statements: Sequence[Statement]) -> Iterator[Note]:

@@ -88,7 +88,7 @@ class Findings:
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> list[JsonObject]:
+def find_near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> list[JsonObject]:
     """Return the known facts nearest to what was said and touched in these exchanges, as a model is shown them.
 
     Those that this session has brought are among them, because it may take back what it said before.
@@ -104,7 +104,7 @@ def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> lis
             "content": fact.content,
             "is_asked": bool(fact.asked_as),
         }
-        for fact in keeper.store.near("\n".join((*said, *touched)), session.project)
+        for fact in keeper.store.find_near("\n".join((*said, *touched)), session.project)
     ]
 
 
@@ -136,7 +136,7 @@ def findings(
     return Findings(tuple(news), fresh, found.endings, asked)
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
+def _drop_repeated(texts: Iterable[str]) -> list[str]:
     """Return the texts without further wordings of an earlier one."""
     kept: list[str] = []
     for text in texts:
@@ -185,7 +185,7 @@ class Writer:
         settings = self.home.settings
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
         over = insist or intake.is_over or age >= settings.flush_idle_min * 60
-        intake = _with_transcripts(intake, age, settings)
+        intake = _drop_missing(intake, age, settings)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
@@ -231,7 +231,7 @@ class Writer:
         """
         stretch = stretch.clean(self.archive.redactor.redact)
         said = stretch.material(session.cwd)
-        known, shown = near(self.keeper, session, stretch.exchanges), self._shown_items(session, stretch)
+        known, shown = find_near(self.keeper, session, stretch.exchanges), self._shown_items(session, stretch)
         items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
         material: JsonObject = {"project": session.name, "known": known, "open_items": items, "before": before}
         material["exchanges"] = said
@@ -274,7 +274,7 @@ class Writer:
 
         An item that the answer also lists as an action item is still open.
         """
-        action_items = _distinct(data["action_items"])
+        action_items = _drop_repeated(data["action_items"])
         known = {item.id: item for item in shown if not any(is_same(item.text, text) for text in action_items)}
         for names, dropped in ((data["done"], False), (data["dropped"], True)):
             self.items.close([known[name] for name in names if name in known], dropped=dropped)
@@ -333,7 +333,7 @@ def _says_something(completion: Completion) -> bool:
     return any(completion.data[name] for name in named)
 
 
-def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
+def _drop_missing(intake: Intake, age: float, settings: Settings) -> Intake:
     """Return the intake without the jobs whose transcript is missing; those wait on.
 
     The client writes a transcript within moments of the hook or not at all, so old jobs are not waited for.

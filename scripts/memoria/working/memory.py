@@ -28,10 +28,10 @@ from memoria.working.store import (
     Record,
     SqliteStore,
     StoreStats,
-    appending,
+    append_change,
     is_internal,
-    removing,
-    reporting,
+    remove_change,
+    report_change,
 )  # fmt: skip
 
 Kind = Literal["agent", "project", "session"]
@@ -168,7 +168,7 @@ class WorkingMemory:
             store = open_store()
         memory = cls(scope, store, default_ttl_seconds, limits)
         await store.register(scope.name, memory._life)
-        meta = json.dumps({"created": _now(), "scope": scope.name})
+        meta = json.dumps({"created": _timestamp(), "scope": scope.name})
         if await store.get(scope.name, _META) is None:
             await store.put(scope.name, _META, meta, memory._life)
         return memory
@@ -248,7 +248,7 @@ class WorkingMemory:
 
     async def set_task_state(self, state: TaskState) -> TaskState:
         """Replace the task state and return what was stored; ``started`` defaults to now."""
-        now = _now()
+        now = _timestamp()
         _check_status(state.status)
         stored = replace(state, percent=_clamp(state.percent), started=state.started or now, updated=now, revision=0)
         await self._put_internal(TASK, {**asdict(stored), "set_at": dict.fromkeys(_FIELDS, now)})
@@ -276,7 +276,7 @@ class WorkingMemory:
         if percent is not None:
             changed["percent"] = _clamp(percent)
         self._encode(changed)
-        change = reporting(self._own, _now(), changed)
+        change = report_change(self._own, _timestamp(), changed)
         text = await self._store.change(self._name, TASK, change, ttl=self._life)
         return _task(json.loads(text)) or TaskState()
 
@@ -291,8 +291,8 @@ class WorkingMemory:
                 f"a scratchpad entry may have at most {self.limits.entry_chars} characters, not {len(content)}; "
                 "shorten it"
             )
-        entry = {"id": uuid.uuid4().hex, "time": _now(), "content": content}
-        change = appending(entry, self.limits.scratchpad_entries)
+        entry = {"id": uuid.uuid4().hex, "time": _timestamp(), "content": content}
+        change = append_change(entry, self.limits.scratchpad_entries)
         await self._store.change(self._name, SCRATCHPAD, change, ttl=self._life)
 
     async def get_scratchpad(self) -> list[str]:
@@ -325,10 +325,10 @@ class WorkingMemory:
                 kept[key] = record
         content = json.dumps({key: [record.value, record.left_s] for key, record in kept.items()})
         await self._store.put(self._name, _CHECKPOINT + checkpoint_id, content, self._life)
-        entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
+        entry: dict[str, Any] = {"id": checkpoint_id, "time": _timestamp(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
         before = await self._internal(CHECKPOINTS) or []
-        change = appending(entry, self.limits.checkpoints)
+        change = append_change(entry, self.limits.checkpoints)
         after = json.loads(await self._store.change(self._name, CHECKPOINTS, change, ttl=self._life))
         for gone in {old["id"] for old in before} - {left["id"] for left in after}:
             await self._store.delete(self._name, _CHECKPOINT + gone)
@@ -354,7 +354,7 @@ class WorkingMemory:
 
     async def delete_checkpoint(self, checkpoint_id: str) -> bool:
         """Delete a checkpoint; return whether it existed."""
-        await self._store.change(self._name, CHECKPOINTS, removing(checkpoint_id), ttl=self._life)
+        await self._store.change(self._name, CHECKPOINTS, remove_change(checkpoint_id), ttl=self._life)
         return await self._store.delete(self._name, _CHECKPOINT + checkpoint_id)
 
     # ── what memoria itself has observed ──
@@ -438,7 +438,7 @@ _ESCAPE = re.compile(r"\\(?:ud[89ab]..\\ud[c-f]..|u....|.)")  # of JSON, which s
 _FIELDS = ("description", "step", "status", "percent", "details")
 
 
-def _now() -> str:
+def _timestamp() -> str:
     return clock.now().isoformat(timespec="microseconds")
 
 

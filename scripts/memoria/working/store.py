@@ -278,7 +278,7 @@ class SqliteStore:
                     db.execute("UPDATE records SET sent = 1 WHERE scope = ? AND key = ?", (scope, key))
                 elif own and value and key in MERGED and not sent:
                     version = next_version(max(own.version, their.version))
-                    outgoing[key] = Record(apply(merging(value), own.value), version, own.expires)
+                    outgoing[key] = Record(apply(merge_change(value), own.value), version, own.expires)
                     _store(db, scope, key, outgoing[key], is_sent=False)
                 elif here and here.version > their.version:
                     outgoing[key] = here
@@ -449,17 +449,17 @@ def apply(change: Change, old: str | None) -> str:
     return json.dumps(change(None if old is None else json.loads(old)))
 
 
-def appending(entry: dict[str, Any], cap: int) -> Change:
+def append_change(entry: dict[str, Any], cap: int) -> Change:
     """Return the change that adds an entry (with ``id`` and ``time``); the oldest over ``cap`` go."""
     return lambda value: _join(value or [], [entry])[-cap:]
 
 
-def removing(ident: str) -> Change:
+def remove_change(ident: str) -> Change:
     """Return the change that drops the entry with that id."""
     return lambda value: [entry for entry in value or [] if entry["id"] != ident]
 
 
-def reporting(own: str, at: str, fields: Mapping[str, Any]) -> Change:
+def report_change(own: str, at: str, fields: Mapping[str, Any]) -> Change:
     """Return the change that sets the fields of a task that nobody has set later than ``at``.
 
     ``own`` is whose report it is: reports are counted by who made them, so that none counts twice.
@@ -473,7 +473,7 @@ def reporting(own: str, at: str, fields: Mapping[str, Any]) -> Change:
     return report
 
 
-def merging(text: str) -> Change:
+def merge_change(text: str) -> Change:
     """Return the change that adds what another store holds under the same key, one of ``MERGED``."""
     theirs = json.loads(text)
     if isinstance(theirs, dict):

@@ -50,7 +50,7 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
     state: Json = {"tasks": [], "files": [], "commands": {}, **(before or {})}
     state = {**state, "tasks": list(state["tasks"]), "files": list(state["files"]), "commands": dict(state["commands"])}
     reader = Reader(uses=state.pop("uses", None), tasks=state.pop("subjects", None))
-    for turn in (*reader.read(lines), *reader.pending):  # a queued command such as /compact is a note
+    for turn in (*reader.read(lines), *reader.pending_turns):  # a queued command such as /compact is a note
         _observe_turn(state, turn)
     state["uses"] = dict(list(reader.open_uses.items())[-_WAITING:])
     state["subjects"] = dict(list(reader.tasks.items())[-_TASKS:])

@@ -57,7 +57,7 @@ def show(site: Site, asked: Asked) -> View:
         "parts": sections[""],
         "related": sections[RELATED],
         "history": sections[HISTORY],
-        "past": len(article.past),
+        "past": len(article.history),
         "claims": len(article.claims),
         "backlinks": links[:MAX_BACKLINKS],
         "more": max(len(links) - MAX_BACKLINKS, 0),
@@ -81,7 +81,7 @@ def _newest_step(site: Site, slug: str) -> Step | None:
 
 def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
     anchor = "".join(letter if letter.isalnum() else "-" for letter in section.heading.casefold())
-    html = site.markdown.blocks(section.rows, slug, _current if is_current else _past)
+    html = site.markdown.blocks(section.rows, slug, _current if is_current else _past_digest)
     return Part(section.heading, f"s-{anchor}", html)
 
 
@@ -92,7 +92,7 @@ def _current(row: str) -> tuple[str, str]:
     return claim.digest, address.fact(claim.id) if claim.id else ""
 
 
-def _past(row: str) -> tuple[str, str]:
+def _past_digest(row: str) -> tuple[str, str]:
     claim = Claim.parse(row)
     return (claim.without_end().digest if claim and claim.sources else ""), ""
 

@@ -98,7 +98,7 @@ def _claim(site: Site, slug: str, digest: str) -> str:
         page = article.read(site, slug)
     except ValueError:
         return ""
-    claims = [*page.claims, *page.past] if page else []
+    claims = [*page.claims, *page.history] if page else []
     return next((claim.text for claim in claims if claim.digest == digest), "")
 
 

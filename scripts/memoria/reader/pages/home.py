@@ -80,7 +80,7 @@ def needs(home: Home) -> list[Need]:
     with closing(Ledger(home.paths)) as ledger:
         return [
             *_jobs(home), *_compiles(ledger), *_machines(home),
-            *(list(_budget(home, ledger)) or _waiting(home, ledger)), *_settings(home), *_notes(ledger),
+            *(list(_budget(home, ledger)) or _waiting_needs(home, ledger)), *_settings(home), *_notes(ledger),
         ]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
         yield Need("Today's budget is used up", f"{dollars(spent)} of {dollars(limit)}; the rest waits for midnight.")
 
 
-def _waiting(home: Home, ledger: Ledger) -> Iterator[Need]:
+def _waiting_needs(home: Home, ledger: Ledger) -> Iterator[Need]:
     told = {job.session: reason for job in Spool(home.paths.spool).jobs() if (reason := ledger.tries(job.name)[2])}
     if told:
         what = f"{amount(len(told), 'conversation')} could not be summarised yet"

@@ -86,11 +86,11 @@ def _of_hit(hit: Hit, catalog: Catalog, wanted: set[str]) -> Result:
     path = _path(hit, catalog)
     texts = dict.fromkeys(_MARKS.sub("", passage).strip() for passage in hit.passages)
     passages = tuple(excerpt(text, wanted) for text in texts if text and text != hit.title)
-    also = tuple(each for each in _also(hit, catalog) if each[1] != path)
+    also = tuple(each for each in _left_out(hit, catalog) if each[1] != path)
     return Result(hit.kind, hit.title, path, label, hit.date, passages, also)
 
 
-def _also(hit: Hit, catalog: Catalog) -> Iterator[tuple[str, str]]:
+def _left_out(hit: Hit, catalog: Catalog) -> Iterator[tuple[str, str]]:
     """Yield titles and paths of what was left out for the result."""
     for key in hit.also:
         slug = slug_of(key)
