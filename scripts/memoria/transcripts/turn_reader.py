@@ -35,8 +35,8 @@ class Reader:
     """Reads one session's slices, in order, into turns; streams, and never raises on what a line holds.
 
     Prompts that were queued while Claude worked are held back until it is certain that the transcript does not repeat
-    them: ``pending`` shows them, ``settle`` gives them out when the session is over. Another reader of the same lines
-    gives them out under the same keys.
+    them: ``pending_turns`` shows them, ``settle`` gives them out when the session is over. Another reader of the same
+    lines gives them out under the same keys.
     """
 
     def __init__(
