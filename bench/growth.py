@@ -154,7 +154,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown.read_page": markdown.read_page,
     "markdown.unbulleted": markdown.strip_bullet,
     "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml.__wrapped__, text),
-    "fence.neutral": fence.neutral,
+    "fence.neutral": fence.defuse,
     "fence.visible": fence.strip_invisible,
     "fence.wrapped": fence.wrap,
     "printable.lines": printable.lines,

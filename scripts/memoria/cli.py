@@ -80,7 +80,7 @@ def _main(argv: Sequence[str] | None) -> int:
     name, rest = _guess_verb(words)
     parser = parsers([name] if name else [])
     if not name and not words[0].startswith("-"):
-        parser.error(_unknown(words[0]))
+        parser.error(_describe_unknown(words[0]))
     args, unknown = parser.parse_known_args([name, *rest] if name else words)
     if unknown:
         there = f"{invocation.command(f'{args.verb} --help')} lists those that there are"
@@ -120,7 +120,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=110)
 
 
-def _unknown(word: str) -> str:
+def _describe_unknown(word: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
 
     near = get_close_matches(word, VERBS.keys() - {"forget"}, n=1, cutoff=0.6)  # what deletes is guessed for nobody

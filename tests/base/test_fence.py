@@ -21,7 +21,7 @@ HONEST = [
 
 @pytest.mark.parametrize("text", HONEST)
 def test_what_a_person_means_to_write_stays_as_it_is(text: str) -> None:
-    assert fence.neutral(text) == text
+    assert fence.defuse(text) == text
 
 
 @pytest.mark.parametrize("label", ["memory", "memoria-notes", "where-you-were", "conversation", "task"])
@@ -32,8 +32,8 @@ def test_hostile_text_is_harmless_in_every_fence(label: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("<>/!\\[]() ab:\u200d\ufe0f\u200b1\uff1c\n") | st.characters(), max_size=200))
 def test_any_text_is_neutral_after_once_and_fenced_alike(text: str) -> None:
-    once = fence.neutral(text)
-    assert fence.neutral(once) == once
+    once = fence.defuse(text)
+    assert fence.defuse(once) == once
     assert fence.fence("memory", once) == fence.fence("memory", text)
 
 

@@ -124,7 +124,7 @@ def test_what_comes_is_as_it_was_written_and_a_second_exchange_writes_nothing(de
     assert {path: path.stat().st_mtime_ns for path in desk.folder.parent.glob("*/*/*.records")} == before
     assert (day(desk).stat().st_mtime_ns, day(laptop).stat().st_mtime_ns) == stamps
     with Records.of(laptop.home.paths) as records:
-        assert records.due() == [], "nothing is looked at again"
+        assert records.due_ids() == [], "nothing is looked at again"
 
 
 def test_two_people_change_different_things_of_one_entry(desk: Machine, laptop: Machine) -> None:

@@ -15,7 +15,7 @@ from memoria.amending import forget_plan, removal
 from memoria.commands import learned
 from memoria.daily.entry import Learned
 from memoria.index import sources
-from memoria.index.ended import NOTHING, UNCITED, Ended, Past, current, mark_title
+from memoria.index.ended import NOTHING, UNCITED, Ended, Past, drop_ended, mark_title
 from memoria.index.index import Index
 from memoria.pages import refresh
 from memoria.statements import lines
@@ -98,7 +98,7 @@ def test_what_was_said_again_on_another_day_is_known_by_all_its_words() -> None:
     told = "Calls of the bank API are retried 3 times.", "Calls of the ledger API are retried 3 times."
     fact = replace(a_fact(told[0]), ended=MONDAY + timedelta(days=9))
     past = Ended(again=lambda _: [fact]).beside("2026-11-20", fact.project)
-    assert current(" ".join(told), past) == told[1]
+    assert drop_ended(" ".join(told), past) == told[1]
 
 
 def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiHome) -> None:
@@ -153,7 +153,7 @@ def test_a_title_that_names_what_no_longer_holds_says_so() -> None:
     learned = (Learned("fact", HETZNER, "l-gone", ended=True), Learned("fact", DRIFT, "l-holds"))
     ended = entry("a1", title=title, context=f"{HETZNER} {DRIFT}", decisions=(HETZNER, DRIFT), lessons=(DRIFT,))
     ended = replace(ended, learned=learned, key_exchanges=(HETZNER,))
-    told = NOTHING.current(ended)  # by its log alone
+    told = NOTHING.drop_ended(ended)  # by its log alone
     assert (told.title, told.context, told.lessons) == (f"{title} (no longer holds)", DRIFT, (DRIFT,))
     assert (told.decisions, told.key_exchanges) == ((DRIFT,), ())
 

@@ -190,8 +190,8 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
         Path(paths.state).mkdir(parents=True)
         Path(paths.folders).write_text('{"other-0123ab": ["/secret"]}')
         view = Visibility(Settings.load({"MEMORIA_EXCLUDE": "/secret"}), paths)
-        assert not list(index.finder.holding(["yak"], view=view, kinds=("article",), most=2)), "of a hidden project"
-        told = index.finder.holding(["port", "yak"], view=view, kinds=("article",), most=2)
+        assert not list(index.finder.find_terms(["yak"], view=view, kinds=("article",), most=2)), "of a hidden project"
+        told = index.finder.find_terms(["port", "yak"], view=view, kinds=("article",), most=2)
         assert [(each.text, index.finder.is_repeated(each.hit.key)) for each in told] == [
             ("One port.", False), ("it listens on 9090", True),
         ]  # fmt: skip

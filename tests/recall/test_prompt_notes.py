@@ -268,7 +268,7 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
     lines = [("1", "a" * 10), ("2", ""), ("3", "a" * 10), ("4", "b" * 10), ("5", "c" * 9), ("6", "d")]
     fixed = 1 + len(fence.fence("memoria-notes", "")) + 2
     for room, most, keys in ((21, 9, ["1", "5"]), (22, 9, ["1", "4"]), (32, 9, ["1", "4", "5"]), (99, 1, ["1"])):
-        found = notes.fitting(lines, intro="x", most_chars=room + fixed, most_notes=most)
+        found = notes.fit(lines, intro="x", most_chars=room + fixed, most_notes=most)
         shown = fence.fence("memoria-notes", "\n".join(dict(lines)[key] for key in keys))
         assert found == (keys, f"x\n{shown}\n")
 

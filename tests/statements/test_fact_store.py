@@ -17,9 +17,9 @@ from memoria.statements.store import (
     HALF_SAVED_S,
     MIGRATIONS,
     Store,
+    find_leading,
     half_save,
     is_repeated,
-    leading,
     repeat_mark,
     score,
 )
@@ -56,7 +56,7 @@ def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, dam
         path.write_bytes(b"junk" * 999 if damage == "junk" else whole[:4096] + b"\0" * 9000)
     with keeper(tmp_path) as again:
         assert again.store.facts() == before
-        assert [fact.content for fact in again.store.matching("pnpm")] == ["Use pnpm, not npm."]
+        assert [fact.content for fact in again.store.match("pnpm")] == ["Use pnpm, not npm."]
 
 
 def test_what_matters_most_leads(tmp_path: Path) -> None:
@@ -71,16 +71,16 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
             ]
         )
         home.adopt(a_fact("Write short functions.", importance=0.7, day=1))  # as another machine learned it
-        order = [fact.content for fact in leading(home.store, SHOP)]
+        order = [fact.content for fact in find_leading(home.store, SHOP)]
         assert order == [
             "Never use float for money.", "Write short functions.", "Old preference about commas.", "The logo is blue.",
         ]  # fmt: skip
         made = [a_fact(f"Number {number}.", "fact", importance=0.9 - number / 40) for number in range(70)]
         home.take(made)
         called_for = [fact.id for fact in made[::-1] if fact.content != "Number 8."]
-        told = [[fact.content for fact in leading(home.store, *of)] for of in ((SHOP, called_for), (GLOBAL, ()))]
+        told = [[fact.content for fact in find_leading(home.store, *of)] for of in ((SHOP, called_for), (GLOBAL, ()))]
         told += [[fact.content for fact in home.store.find_near(text, SHOP)] for text in ("Number 7 or 12.", "number")]
-        told.append([fact.content for fact in home.store.matching("number")])
+        told.append([fact.content for fact in home.store.match("number")])
     each = itertools.product(("correction", "preference", "operational", "fact"), (1, 2, 5, 6), (0, 120), (SHOP, BLOG))
     made = [
         replace(a_fact(f"{seen} {days}", kind, day=-days, project=project), seen=seen)
@@ -111,9 +111,9 @@ def test_a_text_without_its_last_line_end_is_half_saved_for_a_minute() -> None:
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Run the formatter.", "correction", importance=0.4), a_fact("Leave main.", "correction")])
-        top = leading(home.store, SHOP)[0]
+        top = find_leading(home.store, SHOP)[0]
         assert top.content == "Leave main."
         home.take([a_fact("Run the formatter!", "correction", importance=0.4, day=1)])
-        top = leading(home.store, SHOP)[0]
+        top = find_leading(home.store, SHOP)[0]
         assert top.content == "Run the formatter."
         assert is_repeated(top)

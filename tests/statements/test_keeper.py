@@ -158,7 +158,7 @@ def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> No
         for _ in range(2):
             home.take([], endings=[ending])
         assert contents(home) == []
-        assert home.store.matching("pnpm") == []
+        assert home.store.match("pnpm") == []
         assert home.lines.read(date(2026, 11, 16))[0].ended == moment
         again = a_fact(fact.content, day=2)
         assert home.take([again]).added == [again], "what ended is not what is repeated"
@@ -408,8 +408,8 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
         rows.append(f"{list(home.waiting_facts())}")
         told("drained", home.drain())
         for text in ("pnpm npm", "makefile", "rains", "?", ""):
-            rows.append(f"{text}: {[fact.content for fact in store.matching(text)]}")
-            rows.append(f"{[fact.content for fact in store.find_near(text, SHOP)]} {len(store.matching(text, BLOG))}")
+            rows.append(f"{text}: {[fact.content for fact in store.match(text)]}")
+            rows.append(f"{[fact.content for fact in store.find_near(text, SHOP)]} {len(store.match(text, BLOG))}")
         rows.append(
             f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.deleted_ids())}"
         )

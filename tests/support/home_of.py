@@ -82,7 +82,7 @@ def catalogued(home: Home, *entries: Entry) -> None:
     wiki = Wiki(home.paths)
     for name, data in index_page.pages([*map(Row.of, wiki.articles())], wiki.folder).items():
         (wiki.folder / name).write_bytes(data or b"")
-    told = index_page.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
+    told = index_page.log_block(home.zone.to_local(clock.now()), entries, [], []) if entries else ""
     (wiki.folder / "log.md").write_text(index_page.LOG_INTRO + told, encoding="utf-8")
 
 

@@ -331,7 +331,7 @@ def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(mak
 
 def test_no_more_notes_are_offered_than_may_be_together() -> None:
     for chars, most in ((50, NOTES_OFFERED), (200, 39)):
-        assert len(list(weigher._fitting([weigher.Note("", "", "", "x" * chars, "")] * 200))) == most
+        assert len(list(weigher._fit([weigher.Note("", "", "", "x" * chars, "")] * 200))) == most
 
 
 def test_where_no_note_can_matter_none_is_weighed_and_the_model_is_not_asked_again(make: Make) -> None:

@@ -179,7 +179,7 @@ class _Planner:
         plan.archives |= {entry.id: len(self._turns(entry.id)) for entry in plan.entries}
         self._orphans(plan)
         self._wiki(plan)
-        self._others(plan)
+        self._find_others(plan)
         return plan
 
     def _kind(self, target: str) -> str:
@@ -371,7 +371,7 @@ class _Planner:
                 # what the change was made from; a page saved since then is planned again
                 plan.pages[name], plan.read[name] = data, self.read.get(name, digest(stands))
 
-    def _others(self, plan: Plan) -> None:
+    def _find_others(self, plan: Plan) -> None:
         """Find the files beside days and articles that hold it: a sync program's copies, pages without frontmatter."""
         daily, knowledge = self.daily.folder, Path(self.home.paths.knowledge)
         names = [daily / each.name for each in home_files.other_files(daily, is_daily=True)]

@@ -66,10 +66,10 @@ def carry_out(home: Home, plan: Plan) -> None:
         keeper.store.forget_deleted(_delete_facts(keeper, plan))
         _outbox(keeper.outbox, plan)
     _spool(home, plan)
-    asyncio.run(_working(home, plan))
+    asyncio.run(_clear_working(home, plan))
     _archive(home, plan)
     _daily(home, plan)
-    _others(home, plan)
+    _remove_others(home, plan)
     Projects(paths.projects).forget(plan.folders, plan.project)
     projects.forget_folders(paths, plan.folders)
     sweep(home)
@@ -159,7 +159,7 @@ def _outbox(outbox: Outbox, plan: Plan) -> None:
             path.unlink(missing_ok=True)
 
 
-async def _working(home: Home, plan: Plan) -> None:
+async def _clear_working(home: Home, plan: Plan) -> None:
     """Clear the working memory of the sessions and projects; for a text, delete the values that contain it."""
     file = Path(home.paths.working)
     if not (file.exists() or home.settings.redis_url):
@@ -222,7 +222,7 @@ def _bury(home: Home, day: date, line: str) -> None:
     DailyLog(home.paths).edit(day, lambda text: None if line in text.rows else text.append(line))
 
 
-def _others(home: Home, plan: Plan) -> None:
+def _remove_others(home: Home, plan: Plan) -> None:
     exchange = Swap(home.paths)
     for path, (before, after) in plan.others.items():
         exchange.replace(path, after, before)

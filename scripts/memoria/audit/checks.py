@@ -91,10 +91,10 @@ def check_hooks(_: Home) -> Findings:
             yield Finding("hooks", OK, "installed as a plugin")
     elif any(file.plugin is False for file in files):
         yield Finding("hooks", BROKEN, "the plugin is switched off", "run `claude plugin enable memoria@memoria`")
-    elif not any(file.ours for file in files):
+    elif not any(file.our_hooks for file in files):
         yield Finding("hooks", BROKEN, "not installed", f"{remedy}, or install the plugin")
     for file in files:
-        if file.ours:
+        if file.our_hooks:
             yield _older_install(file)
 
 

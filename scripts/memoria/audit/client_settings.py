@@ -109,14 +109,14 @@ class ClientSettings:
         return [cls.read(Path(place).absolute()) for place in places]
 
     @property
-    def ours(self) -> Hooks:
+    def our_hooks(self) -> Hooks:
         """The groups of our hooks that stand in it, by event, without what stands beside ours in a group."""
         return _share(self.value, ours=True)
 
     @property
     def our_commands(self) -> list[list[str]]:
         """The command line of each of our hooks in it."""
-        return [_words(handler) for handler in _handlers(self.ours)]
+        return [_words(handler) for handler in _handlers(self.our_hooks)]
 
     @property
     def plugin(self) -> bool | None:
@@ -140,7 +140,7 @@ class ClientSettings:
 
     def merge(self, hooks: Hooks) -> bytes:
         """The file with exactly these hooks of ours, any others of ours replaced; the same bytes when they stand."""
-        if self.raw is not None and self.ours == hooks:
+        if self.raw is not None and self.our_hooks == hooks:
             return self.raw
         merged = _share(self.value, ours=False)
         for event, groups in hooks.items():

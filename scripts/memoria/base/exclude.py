@@ -48,7 +48,7 @@ def exclusion(cwd: str, patterns: Iterable[str]) -> str:
     if (real := _real_path(cwd)) != seen[0]:
         seen.append(real)
     for path in seen:
-        parts = _parts(_normal(path))
+        parts = _parts(_normalise(path))
         for pattern, each in wanted:
             if path_fits(parts, each):
                 return pattern
@@ -62,11 +62,11 @@ def exclusion(cwd: str, patterns: Iterable[str]) -> str:
 
 def _parse_pattern(pattern: str) -> list[list[str]]:
     """Return the parts of a pattern, for the path of its links and the real one; none when it names no folder."""
-    plain = _normal(expand(pattern.strip())).rstrip("/")
+    plain = _normalise(expand(pattern.strip())).rstrip("/")
     if not _parts(plain):
         return []
     if plain.startswith("/") or plain[1:2] == ":":
-        return [_parts(_normal(path)) for path in {os.path.normpath(plain), _real_path(plain)}]
+        return [_parts(_normalise(path)) for path in {os.path.normpath(plain), _real_path(plain)}]
     return [["**", *_parts(plain)]]
 
 
@@ -103,7 +103,7 @@ def _marker_above(folder: str) -> tuple[str, bool]:
         folder = parent
 
 
-def _normal(path: str) -> str:
+def _normalise(path: str) -> str:
     """Return a path to compare: on Windows with forward slashes and in lower case, since case does not matter there."""
     return path.replace("\\", "/").lower() if os.name == "nt" else path
 

@@ -75,12 +75,12 @@ def _drop_joiners(text: str) -> str:
     return "".join(kept)
 
 
-def neutral(text: str) -> str:
+def defuse(text: str) -> str:
     """Return the visible text with tags that imitate the client's, and pictures from other machines, escaped."""
-    return _pictureless(_tagless(strip_invisible(text), _FORGED))
+    return _break_pictures(_break_tags(strip_invisible(text), _FORGED))
 
 
-def _tagless(text: str, names: tuple[str, ...]) -> str:
+def _break_tags(text: str, names: tuple[str, ...]) -> str:
     for sign in _OPENING:
         first, *parts = text.split(sign)
         text = first + "".join(("&lt;" if part and _is_forged(part, names) else sign) + part for part in parts)
@@ -102,7 +102,7 @@ def _is_in_word(rest: str) -> bool:
     return rest[:1].isalnum() or rest[:1] == "_"
 
 
-def _pictureless(text: str) -> str:
+def _break_pictures(text: str) -> str:
     """Escape ``![x](//far)``, also as a reference: the text is shown and no reader fetches it."""
     if "![" not in text:
         return text
@@ -151,7 +151,7 @@ def pieces(text: str, width: int) -> Iterator[str]:
 
 def fence(label: str, text: str) -> str:
     """Return ``text`` between ``<label-mark>`` tags that it cannot close; the same text gives the same bytes."""
-    inner = wrap(_tagless(neutral(text), (label,)))
+    inner = wrap(_break_tags(defuse(text), (label,)))
     number = crc32(inner.encode("utf-8", "replace"))
     while (mark := f"{number & 0xFFFFFF:06x}") in inner:  # counting up ends, whatever the text holds
         number += 1

@@ -45,7 +45,7 @@ def loads(text: str) -> object:
     try:
         value, end = _scan(text, 0)
         if "\\ud" in text or "\\uD" in text:
-            value = _storable(value)
+            value = _check_storable(value)
     except RecursionError:
         raise ValueError("JSON nested too deep") from None
     except (StopIteration, SystemError):  # Python 3.10 and 3.11 have no error to raise until json.decoder is imported
@@ -55,13 +55,13 @@ def loads(text: str) -> object:
     return value
 
 
-def _storable(value: object) -> object:
+def _check_storable(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [_check_storable(item) for item in value]
     if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
+        return {_check_storable(name): _check_storable(item) for name, item in value.items()}
     return value
 
 

@@ -83,7 +83,7 @@ class Field:
         return _parse_number(raw, kind)
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
-        parts = raw if isinstance(raw, list) else _several(raw) if isinstance(raw, str) else [raw]
+        parts = raw if isinstance(raw, list) else _split(raw) if isinstance(raw, str) else [raw]
         if any(isinstance(usual, float) for usual in self.default):
             return tuple(_parse_number(part, float) for part in parts if part != "")
         if not all(isinstance(part, str) for part in parts):
@@ -105,7 +105,7 @@ class Field:
         return text
 
 
-def _several(text: str) -> list[object]:
+def _split(text: str) -> list[object]:
     """Return the parts of a text: those of a JSON list, or those divided by commas."""
     if text.lstrip().startswith("["):
         try:

@@ -42,12 +42,12 @@ def open_state(paths: Paths) -> None:
         _make(paths)
         return
     if found.isdigit() and int(found) > places.STATE_VERSION:
-        raise _newer(paths, int(found))
+        raise _newer_error(paths, int(found))
     remedy = f"restore it to {places.STATE_VERSION} or move {paths.state} away"
     raise StateError(f"{paths.version} holds {found!r}, which no memoria wrote", remedy)
 
 
-def _newer(paths: Paths, found: int) -> StateError:
+def _newer_error(paths: Paths, found: int) -> StateError:
     """Return the error for a state whose version is higher than this memoria's."""
     try:
         with open(paths.written_by, "rb", opener=places.regular) as file:

@@ -114,7 +114,7 @@ class OpenSessions:
             return block
         from memoria.base import fence  # noqa: PLC0415 (only for a prompt that was not answered)
 
-        line = f"The user's last prompt, which was not answered to its end: {fence.neutral(prompt)}"
+        line = f"The user's last prompt, which was not answered to its end: {fence.defuse(prompt)}"
         rest = block.strip().split("\n")[2:-1]  # without the fence and the first line
         return fence.fence(LABEL, "\n".join([HEAD, line, *rest]))
 

@@ -45,7 +45,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     files = ClientSettings.read_both(os.environ)
     if args.remove:
         return _remove(files, home)
-    holding = [str(file.path) for file in files if file.ours]
+    holding = [str(file.path) for file in files if file.our_hooks]
     older = f"Hooks of an older install stand in {' and '.join(holding)}."
     unasked = f"{older} Add --yes to replace them by the plugin."
     if holding and not (args.yes or printable.confirm(f"{older} Replace them by the plugin?", unasked)):
@@ -71,7 +71,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def _remove(files: Sequence[ClientSettings], home: Home) -> int:
-    if files[0].plugin is None and not any(file.ours for file in files):
+    if files[0].plugin is None and not any(file.our_hooks for file in files):
         print(f"memoria is not installed in {files[0].path}; nothing was changed.")
         return 0
     if files[0].plugin is not None:
@@ -85,14 +85,14 @@ def _remove(files: Sequence[ClientSettings], home: Home) -> int:
 def _take_out(home: Home) -> None:
     """Take an older install's hooks out of the settings, which the client may have written meanwhile."""
     for file in ClientSettings.read_both(os.environ):
-        if file.ours:
+        if file.our_hooks:
             print(_took_out(file, home))
 
 
 def _took_out(settings: ClientSettings, home: Home) -> str:
     copy = settings.write(settings.merge({}), Swap(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
-    return f"took memoria's {printable.amount(len(settings.ours), 'hook')} out of {settings.path}.{kept}"
+    return f"took memoria's {printable.amount(len(settings.our_hooks), 'hook')} out of {settings.path}.{kept}"
 
 
 # -- the client's own commands
@@ -156,13 +156,13 @@ def _client(*words: str) -> str:
 def _codex(args: argparse.Namespace, home: Home) -> int:
     settings = ClientSettings.read(codex.folder(os.environ) / "hooks.json")
     if args.remove:
-        print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")
+        print(_took_out(settings, home) if settings.our_hooks else f"there are no hooks of memoria in {settings.path}.")
         return 0
     if not codex.folder(os.environ).is_dir():
         raise ExpectedError(f"there is no {codex.folder(os.environ)}: Codex has not run here.")
     hooks = client_settings.codex_hooks(Path(paths.ROOT), hook_python(os.environ))
     copy = settings.write(settings.merge(hooks), Swap(home.paths))
-    if settings.ours == hooks:
+    if settings.our_hooks == hooks:
         print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
     else:
         print(f"memoria's {len(hooks)} hooks stand in {settings.path} now."

@@ -58,7 +58,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if named:
         found = _named_facts(named, keeper)
     elif args.words:
-        found = keeper.store.matching(" ".join(args.words), key, live=not args.ended)
+        found = keeper.store.match(" ".join(args.words), key, live=not args.ended)
     else:
         found = keeper.store.facts(live=not args.ended, project=key)
     found = [fact for fact in found if not args.kind or fact.kind == args.kind]

@@ -69,7 +69,7 @@ def _wait(home: Home) -> None:
 
 def _find(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
     view = Visibility(home.settings, home.paths)
-    with sources.searchable(home) as (index, lacking):
+    with sources.open_searchable(home) as (index, lacking):
         if lacking:
             print(f"memoria: {lacking}", file=sys.stderr)
         key = projects.resolve_folder(given, index.projects(), home) if given else ""

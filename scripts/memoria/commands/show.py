@@ -63,7 +63,7 @@ def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) ->
     rows = [f"{entry.title} · {entry.project} · {entry.day}" if entry else f"entry {entry_id} (in no daily log)"]
     speaker = clients.speaker(entry.agent if entry else "")
     for turn in turns:
-        when = f" · {zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
+        when = f" · {zone.to_local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
         rows += ["", f"── {_WHO.get(turn.role, speaker)}{when}"]
         rows += [printable.lines(turn.text)] if turn.text else []
         rows += [f"  · {printable.line(line)}" for line in turn.tools]

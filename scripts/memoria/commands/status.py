@@ -83,7 +83,7 @@ def gather(home: Home) -> dict[str, Any]:
 
 def _counts(ledger: Ledger, home: Home) -> dict[str, int]:
     """Return how much there is; what no compile here can take in does not wait for one."""
-    return ledger.counts() | {"uncompiled": len(gate.compilable(ledger, home)) + ledger.count_by_hand()}
+    return ledger.counts() | {"uncompiled": len(gate.find_compilable(ledger, home)) + ledger.count_by_hand()}
 
 
 def _exchanges(home: Home) -> dict[str, dict[str, Any]]:
@@ -206,7 +206,7 @@ def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
 def _wall(time: str | None, zone: clock.Zone) -> str:
     """Return an ISO time in the user's zone; text that is not a time is returned unchanged."""
     moment = clock.parse(time)
-    return zone.local(moment).strftime("%Y-%m-%d %H:%M") if moment else time or "never"
+    return zone.to_local(moment).strftime("%Y-%m-%d %H:%M") if moment else time or "never"
 
 
 def _iso(seconds: float) -> str:

@@ -155,18 +155,18 @@ def _key(action: str, home: Home, records: Records) -> None:
 def _lines(home: Home, told: dict[str, Any], server: dict[str, Any]) -> Iterator[str]:
     if told["address"]:
         yield f"{told['address']}, {'encrypted' if told['encrypted'] else 'not encrypted'}"
-        yield f"last exchange {_when(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
+        yield f"last exchange {_time_text(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
     if home.settings.memory_api_url:
         state = server.get("problem") or ("in order" if server else "not asked yet")
         yield f"memory server {home.settings.memory_api_url}: {state}"
     for machine in told["machines"]:
-        yield f"{machine['label']} met {_when(home, machine['met'])}"
+        yield f"{machine['label']} met {_time_text(home, machine['met'])}"
     if told["held"]:
         yield together.describe_held(told["held"])
     for pair in told["pairs"]:
         yield together.PAIR.format(**pair)
 
 
-def _when(home: Home, moment: object) -> str:
+def _time_text(home: Home, moment: object) -> str:
     known = clock.parse(moment)
-    return f"{home.zone.local(known):%Y-%m-%d %H:%M}" if known else "never"
+    return f"{home.zone.to_local(known):%Y-%m-%d %H:%M}" if known else "never"

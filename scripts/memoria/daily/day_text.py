@@ -271,7 +271,7 @@ class DayText:
         """
         runs: list[int] = []
         first, below = self._properties(), False
-        ours = self._ours()
+        ours = self._own_rows()
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             level = 0 if in_code else markdown.heading(row)[0]
             if 0 < level <= len(_PART.strip()):
@@ -287,7 +287,7 @@ class DayText:
         raw, _ = markdown.split_frontmatter("\n".join(self.rows))
         return 0 if raw is None else 2 + (raw.count("\n") + 1 if raw else 0)
 
-    def _ours(self) -> list[bool]:
+    def _own_rows(self) -> list[bool]:
         """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""
         ours: list[bool] = []
         for row in self.rows:
@@ -301,7 +301,7 @@ class DayText:
         """
         inside = self._spans_by_row()
         found: dict[int, int] = {}
-        for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
+        for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._own_rows(), strict=True)):
             if number < first or not row.strip() or number in inside or first in inside or HEADING.match(row):
                 continue
             if not ours or (SESSION.fullmatch(self.rows[first]) and not row.startswith(COMMENT)):
@@ -342,7 +342,9 @@ class DayText:
         as the lists of 0.2.0 did.
         """
         count, told = 0, {line.learned.text for line in self.facts()}
-        kept = [ours or in_code for ours, (_, in_code) in zip(self._ours(), markdown.code_rows(self.rows), strict=True)]
+        kept = [
+            ours or in_code for ours, (_, in_code) in zip(self._own_rows(), markdown.code_rows(self.rows), strict=True)
+        ]
         for span in self._spans():
             label, by_hand = "", span.marker[5] == HAND
             for number in range(span.first, span.last) if span.marker[1] in entries else ():

@@ -35,12 +35,12 @@ def compile_due(
 
 
 def waiting_entries(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
-    """Return the entries that a compile can take in, as ``compilable`` does, after a look at the daily logs."""
+    """Return the entries that a compile can take in, as ``find_compilable`` does, after a look at the daily logs."""
     DailyLog(home.paths).refresh(ledger)
-    return compilable(ledger, home, day, everything=everything)
+    return find_compilable(ledger, home, day, everything=everything)
 
 
-def compilable(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
+def find_compilable(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
     """Return the entries, optionally of one day, that a compile can take in: in their daily logs, of no hidden project.
 
     With ``everything``, also those that a compile has taken in or set aside, or that another machine is to compile.

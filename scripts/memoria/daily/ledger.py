@@ -147,7 +147,7 @@ class Ledger:
         """Return a context that commits everything the block does, or rolls it back when the block raises."""
         return database.transaction(self.db)
 
-    def _first(self, query: str, *values: str) -> Any:
+    def _first_value(self, query: str, *values: str) -> Any:
         """Return the first column of the first row, None when there is no row."""
         return next((row[0] for row in self.db.execute(query, values)), None)
 
@@ -155,7 +155,7 @@ class Ledger:
 
     def entry_of(self, key: str) -> str | None:
         """Return the id of a turn's entry, ``""`` when it needed none, None when the turn is not recorded."""
-        found: str | None = self._first("SELECT entry FROM turns WHERE key = ?", key)
+        found: str | None = self._first_value("SELECT entry FROM turns WHERE key = ?", key)
         return found
 
     def turn_counts(self) -> Counter[str]:
@@ -176,7 +176,7 @@ class Ledger:
     def session_of(self, key: str) -> str:
         """Return the session whose entry a turn stands in, ``""`` when it stands in none."""
         query = "SELECT entries.session FROM turns JOIN entries ON entries.id = turns.entry WHERE turns.key = ?"
-        return self._first(query, key) or ""
+        return self._first_value(query, key) or ""
 
     def record(self, entry: Booked) -> None:
         """Record an entry that is in its daily log, and its turns."""
@@ -346,11 +346,11 @@ class Ledger:
 
     def count_compiled(self) -> int:
         """Return the number of entries that a compile has taken in."""
-        return int(self._first("SELECT count(*) FROM entries WHERE compiled <> ''"))
+        return int(self._first_value("SELECT count(*) FROM entries WHERE compiled <> ''"))
 
     def count_by_hand(self) -> int:
         """Return the number of parts that a person wrote and that are no entries yet."""
-        return int(self._first("SELECT coalesce(sum(unmarked), 0) FROM logs"))
+        return int(self._first_value("SELECT coalesce(sum(unmarked), 0) FROM logs"))
 
     # attempts
 
@@ -431,7 +431,7 @@ class Ledger:
 
     def get(self, name: str) -> Any:
         """Return the value stored under this name, None when there is none."""
-        return json.loads(self._first("SELECT value FROM named WHERE name = ?", name) or "null")
+        return json.loads(self._first_value("SELECT value FROM named WHERE name = ?", name) or "null")
 
     def put(self, name: str, value: Any) -> None:
         """Store a JSON value of any length under a name."""

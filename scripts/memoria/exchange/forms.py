@@ -280,7 +280,7 @@ class Page(Article):
 
     def _prose(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the parts of the page that a person wrote, each with the heading's row first."""
-        yield LEAD, ["", *self._opening()[1]]
+        yield LEAD, ["", *self._read_opening()[1]]
         above = ""
         for section in self.sections:
             ours = {row for number, _, _ in self._rows(section) for row in range(number, section.block(number))}
@@ -288,7 +288,7 @@ class Page(Article):
             yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
             above = section.heading
 
-    def _opening(self) -> tuple[list[str], list[str]]:
+    def _read_opening(self) -> tuple[list[str], list[str]]:
         """Return what stands before the first section: memoria's summary, and what a person wrote."""
         rows = _strip([row for row in self.lead if not row.startswith("# ")])
         end = next((number for number, row in enumerate(rows) if not row.strip()), len(rows))
@@ -349,7 +349,7 @@ class Page(Article):
         head, *rows = text.split("\n")
         raw, _, above = head.partition("\t")
         if part == LEAD:
-            title, summary = [row for row in self.lead if row.startswith("# ")], self._opening()[0]
+            title, summary = [row for row in self.lead if row.startswith("# ")], self._read_opening()[0]
             lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
             self.lead = [*lead[not self.front.raw :], ""]
             return

@@ -297,7 +297,7 @@ class Records(AbstractContextManager["Records"]):
 
     def spread(self) -> None:
         """Note under which ids wordings stand beside those of the ids that are due; they are due as well."""
-        queue = self.due()
+        queue = self.due_ids()
         for ident in queue:
             for record in self.wordings(ident)[1:]:
                 self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident))
@@ -332,7 +332,7 @@ class Records(AbstractContextManager["Records"]):
         self.add(replace(found, dot=made_prefix(found.dot) + found.digest, over=found.dots).with_line(), mine=True)
         return True
 
-    def over(self, ident: str, dots: tuple[str, ...]) -> tuple[str, ...]:
+    def replaces(self, ident: str, dots: tuple[str, ...]) -> tuple[str, ...]:
         """Return what an edit replaces: in a wording that stood beside another, no box of that one."""
         whole, _, part = ident.partition("#")
         return self.dots(ident) if self.part(whole) and part else dots
@@ -358,7 +358,7 @@ class Records(AbstractContextManager["Records"]):
         self.db.execute("UPDATE files SET stamp = '-' WHERE stamp <> ?", (HELD,))
         self.db.execute("INSERT OR IGNORE INTO due SELECT DISTINCT id FROM records")
 
-    def due(self) -> list[str]:
+    def due_ids(self) -> list[str]:
         """Return the ids that may stand otherwise in the files than in the records."""
         return [ident for (ident,) in self.db.execute("SELECT id FROM due ORDER BY id")]
 
@@ -417,7 +417,7 @@ class Records(AbstractContextManager["Records"]):
         """Record that a file holds an id no more, which is deleted."""
         record = self.standing(shown.id)
         if record and record.text is not None:
-            over = self.over(shown.id, shown.dots) if record.kind == ITEM else shown.dots
+            over = self.replaces(shown.id, shown.dots) if record.kind == ITEM else shown.dots
             record = self.put(shown.id, record.kind, None, over, machine=machine)
         self.show(shown.id, shown.file, GONE, record.dots if record else ())
 

@@ -130,7 +130,7 @@ class Round:
         """Exchange with the other machines; CarrierError when that cannot be now, WrongKeyError with another key."""
         _tell_stones(self.records, stones)
         key = keys.read_key(self.home.paths)
-        meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about)
+        meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._context)
         meeting.hold()
         done.sent += meeting.sent
         known = {f"x-{stone.digest}" for stone in stones.stones}
@@ -242,7 +242,7 @@ class Round:
             # after a kill the statements' store does not know what was said before
             text = pack({"worded": clock.now().isoformat(), **json.loads(text)})
             self.records.be_due([piece.id])
-        over = self.records.over(piece.id, said)
+        over = self.records.replaces(piece.id, said)
         record = self.records.put(piece.id, piece.kind, text, over, project=piece.project, machine=label())
         self.records.show(piece.id, name, digest, record.dots)
 
@@ -272,7 +272,7 @@ class Round:
         """
         with self.records.transaction():
             self.records.spread()
-        left = {ident.partition("#")[0] for ident in self.records.due()}
+        left = {ident.partition("#")[0] for ident in self.records.due_ids()}
         with locks.take(Path(self.home.paths.compile_lock)) as mine:
             sources = self._sources(mine)
             for source in sources:
@@ -284,7 +284,7 @@ class Round:
                 for (_, file), idents in sorted(plan.items()):
                     left |= set(idents) - self._write_file(source, file, idents) | source.waiting
         with self.records.transaction():
-            self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] not in left)
+            self.records.settle(ident for ident in self.records.due_ids() if ident.partition("#")[0] not in left)
         return sources[0].forgotten
 
     def _write_file(self, source: Source, file: str, idents: Sequence[str]) -> set[str]:
@@ -332,7 +332,7 @@ class Round:
         articles = Articles(*given, Wiki(self.home.paths), Swap(self.home.paths))
         return (Days(*given), articles) if with_articles and self.home.settings.sync else (Days(*given),)
 
-    def _about(self) -> dict[str, Any]:
+    def _context(self) -> dict[str, Any]:
         met = clock.now().isoformat(timespec="seconds")
         return {"label": label(), "met": met, "gone": count_gone(self.records), "version": __version__}
 

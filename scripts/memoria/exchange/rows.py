@@ -47,10 +47,10 @@ def to_memory(fact: Fact, number: int = 0, was: str = "") -> Memory:
     pairs = [(name, part) for name, value in told.items() for part in (value if name in _LISTS else [value])]
     tags = ["memoria", *(f"{name}:{part}" for name, part in pairs if part), *fact.tags]
     category = _CATEGORIES.get(fact.kind, "facts")
-    return Memory(number, fact.content, category, _fitting(tags), _fitting(fact.keywords), fact.importance)
+    return Memory(number, fact.content, category, _fit(tags), _fit(fact.keywords), fact.importance)
 
 
-def _fitting(parts: Iterable[str]) -> str:
+def _fit(parts: Iterable[str]) -> str:
     """Return as many whole parts as a server takes, the first first."""
     texts = accumulate(parts, "{},{}".format)
     return max((text for text in texts if len(text) <= MAX_TAGS), key=len, default="")
@@ -212,7 +212,7 @@ class Rows:
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
         if self.clean(told.fact.content) != told.fact.content or (memory.sensitive and not mine):  # hidden words
             if told.named in self._gone_ids and not mine:  # the row is there again, and is deleted
-                self._put(ident, STATEMENT, None, self._over(ident, told.was), told.fact)
+                self._put(ident, STATEMENT, None, self._former_dots(ident, told.was), told.fact)
                 self._keep(Row(self.home, memory.id, ident, told.named, memory.created, mark))
             return
         if row and mine and not (leads or memory.deleted or memory.sensitive):
@@ -238,7 +238,7 @@ class Rows:
         replaced, first = {raw, *told.was}, fact.beside.partition(" ")[0]
         went_before = live is None and (ident in self._gone_ids or self.records.is_former(first, raw))
         if memory.deleted or went_before:
-            self._put(ident, STATEMENT, None, self._over(ident, {*replaced, digest_of(fact.content)}), fact)
+            self._put(ident, STATEMENT, None, self._former_dots(ident, {*replaced, digest_of(fact.content)}), fact)
             return
         stored = json.loads(live.text or "{}") if live else {}
         stored = {"day": str(self.keeper.zone.day(fact.time))} | {n: stored[n] for n in _OWN if n in stored}
@@ -250,7 +250,7 @@ class Rows:
                 stored["history"] = mine.reword(content, f"{clock.now():%Y-%m-%d}").history
         replaced.discard(digest_of(fact.content))  # what was counted of the same words anywhere adds up
         text, end = texts_of(stored | fact.to_dict())
-        changed = self._put(ident, STATEMENT, text, self._over(ident, replaced), fact)
+        changed = self._put(ident, STATEMENT, text, self._former_dots(ident, replaced), fact)
         ended = self.records.standing(part)
         if end and not self.records.is_former(part, digest_of(end)):
             changed |= self._put(part, END, end, (), fact)
@@ -266,7 +266,7 @@ class Rows:
         self.records.be_due([ident])
         return True
 
-    def _over(self, ident: str, digests: Iterable[str]) -> set[str]:
+    def _former_dots(self, ident: str, digests: Iterable[str]) -> set[str]:
         """Return the dots of the records of these wordings, with those that they replaced."""
         wanted, known = set(digests), self.records.current(ident)
         replaced = {dot for record in known if record.digest in wanted for dot in record.dots}
@@ -337,13 +337,13 @@ class Rows:
         if fact is None or (own and own[0].dots == dots):
             return
         row = own[0] if own else Row(self.home, 0, ident, ident)
-        memory = to_memory(fact, row.number, self._was(ident, fact))
+        memory = to_memory(fact, row.number, self._replaces(ident, fact))
         if own:
             self.server.change(memory)
         number = row.number or self.server.add(memory)
         self._keep(row._replace(number=number, mark=memory.mark, dots=dots))
 
-    def _was(self, ident: str, fact: Fact) -> str:
+    def _replaces(self, ident: str, fact: Fact) -> str:
         """Return what a row replaces: ends that were taken back, and wordings, the present one first."""
         former = [digest_in(dot) for record in self.records.current(ident) for dot in record.over]
         end = self.records.standing(f"{ident}#{END}")

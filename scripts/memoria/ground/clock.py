@@ -73,7 +73,7 @@ class Zone:
         # None means the system's, with its daylight saving rules.
         self.zone: tzinfo | None = find_zone(name) if name else None
 
-    def local(self, moment: datetime) -> datetime:
+    def to_local(self, moment: datetime) -> datetime:
         """Return the moment as the user's wall clock shows it."""
         try:
             return moment.astimezone(self.zone)
@@ -82,7 +82,7 @@ class Zone:
 
     def day(self, moment: datetime) -> date:
         """Return the user's calendar day at this moment."""
-        return self.local(moment).date()
+        return self.to_local(moment).date()
 
     def midnight(self, day: date) -> datetime:
         """Return the moment (UTC) at which the user's calendar day begins."""

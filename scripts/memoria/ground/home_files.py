@@ -173,7 +173,7 @@ def _status_or_reason(folder: str, name: str, below: str, present: set[str], top
         return LeftOut(below + name, error.reason)
     except OSError as error:
         return LeftOut(below + name, f"cannot be read ({error.strerror})")
-    original = _original(folder, name, present)
+    original = _original_name(folder, name, present)
     return LeftOut(below + name, f"is a copy of {original}", below + original) if original else status
 
 
@@ -203,7 +203,7 @@ def _show_name(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _original(folder: str, name: str, present: set[str]) -> str:
+def _original_name(folder: str, name: str, present: set[str]) -> str:
     """Return the name of the file that a sync program made this one a copy of, ``""`` when it is none."""
     stem = name[:-3]
     if match := _CONFLICT.fullmatch(stem):

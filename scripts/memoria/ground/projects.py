@@ -233,7 +233,7 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        rows = "".join(f"\n  {key}  {_where(key, known)}".rstrip() for key in found)
+        rows = "".join(f"\n  {key}  {_place_text(key, known)}".rstrip() for key in found)
         raise ExpectedError(f"{given!r} is the name of {len(found)} projects; give one of their keys:{rows}")
     import difflib  # noqa: PLC0415 (only for a name that is not known)
 
@@ -265,7 +265,7 @@ def _names(keys: set[str], known: project.Known) -> dict[str, set[str]]:
     return {key: {name.casefold() for name in names if name} for key, names in called.items()}
 
 
-def _where(key: str, known: project.Known) -> str:
+def _place_text(key: str, known: project.Known) -> str:
     folders = [root for root, about in sorted(known.folders.items()) if known.current(about.get("key", "")) == key]
     return ", ".join(folders)
 

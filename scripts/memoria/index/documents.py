@@ -22,7 +22,7 @@ from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import ArchiveError
-from memoria.index.ended import NOTHING, Ended, Past, current, mark_title
+from memoria.index.ended import NOTHING, Ended, Past, drop_ended, mark_title
 from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
@@ -171,7 +171,7 @@ def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> I
 def _current(passages: Iterable[Passage], past: Collection[Past]) -> Iterator[Passage]:
     """Yield passages without the sentences that say what no longer holds."""
     for passage in passages:
-        if text := current(passage.text, past):
+        if text := drop_ended(passage.text, past):
             yield replace(passage, text=text)
 
 

@@ -87,7 +87,7 @@ class Past:
         return self.is_said_by(sentence) or self.is_named_in(sentence)
 
 
-def current(text: str, past: Collection[Past]) -> str:
+def drop_ended(text: str, past: Collection[Past]) -> str:
     """Return a text without the sentences that say what no longer holds."""
     told = cues.sentences(text)
     kept = [part for part in told if not any(each.is_said_by(part) for each in past)]
@@ -154,19 +154,19 @@ class Ended:
                 found.append(each)
         return found
 
-    def current(self, entry: Entry) -> Entry:
+    def drop_ended(self, entry: Entry) -> Entry:
         """Return an entry without the sentences that say what no longer holds; its title says until when it held."""
         past = self.of_entry(entry)
         if not past:
             return entry
 
         def rows(texts: Iterable[str]) -> tuple[str, ...]:
-            return tuple(filter(None, (current(text, past) for text in texts)))
+            return tuple(filter(None, (drop_ended(text, past) for text in texts)))
 
         return replace(
             entry,
             title=mark_title(entry.title, past),
-            context=current(entry.context, past),
+            context=drop_ended(entry.context, past),
             key_exchanges=rows(entry.key_exchanges),
             decisions=rows(entry.decisions),
             lessons=rows(entry.lessons),

@@ -52,7 +52,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
 
 
 @contextmanager
-def searchable(home: Home) -> Iterator[tuple[Index, str]]:
+def open_searchable(home: Home) -> Iterator[tuple[Index, str]]:
     """Open the index for somebody who waits; yield it, and a sentence for them when it lacks something.
 
     What cannot be read in the time of an answer is read in the background: after the index was lost or damaged, or was

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memoria.base.fence import fence, neutral
+from memoria.base.fence import defuse, fence
 
 # Maximum bytes of stored text in one answer. A token is at least one byte (about four in English), so that an answer in
 # any script stays below the 25,000 tokens that Claude Code accepts from an MCP tool.
@@ -22,7 +22,7 @@ def flatten(text: str, most: int = 1_000) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def fitting(label: str, text: str) -> tuple[str, int]:
+def fit(label: str, text: str) -> tuple[str, int]:
     """Return the start of ``text`` in a fenced block of at most MAX_BYTES, and how many characters it contains."""
     most = ANSWER_BYTES
     while True:
@@ -35,7 +35,7 @@ def fitting(label: str, text: str) -> tuple[str, int]:
 
 def render_notes(text: str) -> str:
     """Return notes as the answer of a tool, or as much of their beginning as fits."""
-    block, length = fitting("memory", text)
+    block, length = fit("memory", text)
     return f"{NOTES}{' Only the beginning is shown.' if length < len(text) else ''}\n{block}"
 
 
@@ -47,8 +47,8 @@ def shorten(value: Any) -> Any:
 
 def as_json(value: Any, first: int = 1) -> str:
     """Return a value of working memory as JSON, from its ``first`` character on, and how to read on."""
-    text = neutral(json.dumps(value, ensure_ascii=False, indent=1))
-    block, length = fitting("working-memory", text[first - 1 :])
+    text = defuse(json.dumps(value, ensure_ascii=False, indent=1))
+    block, length = fit("working-memory", text[first - 1 :])
     last = first - 1 + length
     more = f" Characters {first} to {last} of {len(text)}; read on with first_character {last + 1}."
     return f"{WORKING}{more if last < len(text) else ''}\n{block}"

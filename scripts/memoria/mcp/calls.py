@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memoria.base import exclude
-from memoria.base.fence import neutral
+from memoria.base.fence import defuse
 from memoria.base.paths import safe_name
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
@@ -121,5 +121,5 @@ def run_call(session: Session, given: Json) -> Json:
 
 def _answer(text: str, failed: bool = False) -> Json:
     """Return a call's result. Tools fence stored text themselves; an error may quote some, so it is made harmless."""
-    text = neutral(" ".join(text.split())[:ERROR_CHARS]) if failed else text
+    text = defuse(" ".join(text.split())[:ERROR_CHARS]) if failed else text
     return {"content": [{"type": "text", "text": text}], "isError": failed}

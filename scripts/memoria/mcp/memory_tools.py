@@ -51,7 +51,7 @@ class Memory:
         self._thread.shutdown()
 
 
-def working(session: Session, given: Json) -> str:
+def read_working(session: Session, given: Json) -> str:
     """Return a key's value, or all of working memory."""
     first = given.get("first_character", 1)
     if "key" not in given:

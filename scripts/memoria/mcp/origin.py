@@ -121,7 +121,7 @@ class Tracer:
             turn = kept.get(key)
             withheld = self.screen.reason(turn) if turn else ""
             origins.append(Origin(key, None if withheld else turn, withheld))
-        return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
+        return Trace(source, entry, tuple(origins), _find_matching(origins, set(tokens.of_query(said))))
 
     def _claims(self, asked: str) -> list[Claimed]:
         hidden = Filter(self.home.paths, self.visible)
@@ -160,7 +160,7 @@ class Tracer:
             return []
 
 
-def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]:
+def _find_matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]:
     """Return the turns that share most words with what is traced, each after the prompt that it answers.
 
     When none shares a word, return the beginning of the conversation.
@@ -212,7 +212,7 @@ def lines(
             yield f"    {amount(len(trace.origins), 'turn')} of it: {where}"
         for origin in trace.matching:
             if origin.turn:
-                when = f"{home.zone.local(origin.turn.time):%Y-%m-%d %H:%M} " if origin.turn.time else ""
+                when = f"{home.zone.to_local(origin.turn.time):%Y-%m-%d %H:%M} " if origin.turn.time else ""
                 yield f"    {when}{origin.turn.role}: {quoted(origin.turn.words) or '(forgotten)'}"
         if len(trace.matching) < len(trace.origins):
             shown = f"{len(trace.matching)} of {amount(len(trace.origins), 'turn')}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import project
-from memoria.base.fence import fence, neutral, wrap
+from memoria.base.fence import defuse, fence, wrap
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
@@ -84,7 +84,7 @@ class Library:
         named = Reference.of(plain)
         anchor = named.anchor if named else plain.partition("#^")[2]
         path, day, text = self._read_archived(plain) if plain.startswith(ARCHIVED) else self._markdown(plain, anchor)
-        rows = wrap(neutral(text)).splitlines()
+        rows = wrap(defuse(text)).splitlines()
         start = first if first > 1 else _row_of(anchor, text, rows)
         start = min(max(start, 1), max(len(rows), 1))
         kept: list[str] = []
@@ -99,7 +99,7 @@ class Library:
     def _markdown(self, name: str, anchor: str) -> tuple[str, str, str]:
         """Return the path, the day and the text of a page; that of an id alone is the daily log that holds it."""
         target, mark, _ = name.partition("#")
-        page = LinkTargets(self.home, ()).page(target) if mark or not anchor else self._holding(anchor)
+        page = LinkTargets(self.home, ()).page(target) if mark or not anchor else self._find_holder(anchor)
         path = f"{page}.md"
         if not page or home_files.is_generated(path.removeprefix("knowledge/")):
             raise PageNotFoundError(name)
@@ -111,7 +111,7 @@ class Library:
         day = markdown.read_page(text)[0].text("updated")[:10] if page.startswith("knowledge/") else page[-10:]
         return path, day if clock.is_day(day) else "", shown
 
-    def _holding(self, anchor: str) -> str:
+    def _find_holder(self, anchor: str) -> str:
         """Return the daily log that holds a block, ``""`` when none does."""
         daily = DailyLog(self.paths)
         for day in reversed(daily.days()):

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoria.base.fence import neutral
+from memoria.base.fence import defuse
 from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.mcp.answers import NOTES, TITLE_CHARS, fitting, flatten, render_notes
+from memoria.mcp.answers import NOTES, TITLE_CHARS, fit, flatten, render_notes
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
@@ -40,14 +40,14 @@ def search(session: Session, given: Json) -> str:
     hits, lacking = find(session.home, session.visible, given["query"], given.get("limit", 8), given.get("kinds", ()))
     if not hits:
         return lacking or "Nothing found. Try fewer or different words; names of files, functions and errors work well."
-    text, _ = fitting("memory", "\n\n".join(map(_describe, hits)))
+    text, _ = fit("memory", "\n\n".join(map(_describe, hits)))
     return f"{NOTES} {lacking}".rstrip() + f"\n{text}"
 
 
 def find(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
     """Return what the index finds of what may be shown, and a sentence when it lacks something."""
     try:
-        with sources.searchable(home) as (index, lacking):
+        with sources.open_searchable(home) as (index, lacking):
             return index.search(query, limit=limit, view=view, kinds=kinds), lacking
     except (sqlite3.Error, OSError) as error:
         raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
@@ -58,7 +58,7 @@ def _describe(hit: Hit) -> str:
     path = f"{hit.path}#^{hit.anchor}" if hit.anchor else hit.path
     head = [flatten(part, TITLE_CHARS) for part in (path, hit.kind, hit.date or "undated", hit.title)]
     rows = [f"  {row}" for passage in hit.passages for row in passage.splitlines()]
-    return neutral("\n".join([" · ".join(filter(None, head)), *rows]))
+    return defuse("\n".join([" · ".join(filter(None, head)), *rows]))
 
 
 @dataclass(frozen=True, slots=True)

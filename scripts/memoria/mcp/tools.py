@@ -85,7 +85,7 @@ TOOLS = (
             outwards={"type": "boolean", "description": "Also in the project's and the agent's memory."},
             first_character=_START,
         ),
-        "memory_tools.working",
+        "memory_tools.read_working",
         reads_only=True,
     ),
     Tool(

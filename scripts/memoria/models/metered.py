@@ -155,18 +155,18 @@ def check(calls: Iterable[Paid], now: datetime, limits: Limits, estimate_usd: fl
     start, end = day_bounds(now, limits.zone)
     spent = sum(call.cost_usd for when, call in calls if when >= start)
     if limits.call_usd and estimate_usd > limits.call_usd:
-        raise OverBudgetError(_over("call_budget_usd", estimate_usd, limits.call_usd), None)
+        raise OverBudgetError(_overrun("call_budget_usd", estimate_usd, limits.call_usd), None)
     if not limits.daily_usd or spent + estimate_usd <= limits.daily_usd:
         return
     if estimate_usd > limits.daily_usd:
-        raise OverBudgetError(_over("daily_budget_usd", estimate_usd, limits.daily_usd), None)
+        raise OverBudgetError(_overrun("daily_budget_usd", estimate_usd, limits.daily_usd), None)
     further = f" and the next call's {dollars(estimate_usd)}" if estimate_usd else " and one more call"
-    waits = f"the work waits until {limits.zone.local(end):%Y-%m-%d %H:%M}"
+    waits = f"the work waits until {limits.zone.to_local(end):%Y-%m-%d %H:%M}"
     reason = f"today's {dollars(spent)}{further} would exceed daily_budget_usd ({dollars(limits.daily_usd)}); {waits}"
     raise OverBudgetError(reason, end)
 
 
-def _over(setting: str, estimate_usd: float, limit: float) -> str:
+def _overrun(setting: str, estimate_usd: float, limit: float) -> str:
     return f"one call would cost about {dollars(estimate_usd)}, over {setting} ({dollars(limit)}); raise it"
 
 

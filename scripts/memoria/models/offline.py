@@ -34,11 +34,13 @@ def note(material: JsonObject) -> JsonObject:
     if not exchanges:
         return {"worth_saving": False}
     rows = list(filter(None, map(_row, exchanges)))
-    title = next(filter(None, (_first(exchange.get("user", "")) for exchange in exchanges)), "") or "".join(rows[:1])
+    title = next(filter(None, (_first_sentence(exchange.get("user", "")) for exchange in exchanges)), "") or "".join(
+        rows[:1]
+    )
     return {
         "worth_saving": True,
         "title": words.shorten(title[:1].upper() + title[1:], TITLE),
-        "context": _first(exchanges[-1].get("assistant", "")),
+        "context": _first_sentence(exchanges[-1].get("assistant", "")),
         "key_exchanges": rows[:MAX_EXCHANGES],
         "statements": statements[:MAX_FACTS],
     }
@@ -66,7 +68,7 @@ def _row(exchange: Exchange) -> str:
     return " → ".join(filter(None, (make_plain(exchange.get("user"), ASKED), words.shorten(said, ANSWERED))))
 
 
-def _first(text: object) -> str:
+def _first_sentence(text: object) -> str:
     """Return the first sentence of a text that is no command to the client."""
     lines = "\n".join(line for line in str(text).splitlines() if not cues.is_command(line))
     return make_plain(next(iter(cues.sentences(lines)), ""))

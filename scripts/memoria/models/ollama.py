@@ -71,7 +71,7 @@ class Ollama:
             error.close()  # the error is an open response as well
             raise self._refusal(error.code) from error
         except (OSError, ValueError) as error:
-            raise self._unreachable(error) from error
+            raise self._connection_error(error) from error
         if not isinstance(reply, dict):
             raise ModelUnavailableError(f"{self.url} is not an ollama server.", retry_now=False)
         return reply
@@ -82,7 +82,7 @@ class Ollama:
             return ModelUnavailableError(remedy, retry_now=False)
         return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=status >= 500)  # else the job waits
 
-    def _unreachable(self, error: Exception) -> ModelUnavailableError:
+    def _connection_error(self, error: Exception) -> ModelUnavailableError:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
             return ModelUnavailableError(f"{self.name} gave no answer within {self.timeout_s:g} s.")

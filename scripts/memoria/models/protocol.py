@@ -48,7 +48,7 @@ class Prompt:
 
     def again(self, reason: str) -> Prompt:
         """Return the question with what was wrong with an earlier answer to it."""
-        told = " ".join(fence.neutral(reason).split())[:REASON_CHARS]
+        told = " ".join(fence.defuse(reason).split())[:REASON_CHARS]
         note = f"An earlier answer to this could not be used: {told}\nAnswer again, completely and in the asked shape."
         return replace(self, text=f"{self.text}\n\n{note}")
 

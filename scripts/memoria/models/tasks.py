@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memoria.base.fence import fence, neutral
+from memoria.base.fence import defuse, fence
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.statements.fact import MAX_STORED
 
@@ -27,7 +27,7 @@ def _must(limit: int) -> JsonObject:
     return {"type": "string", "minLength": 1, "maxLength": limit}
 
 
-def _many(item: JsonObject, limit: int) -> JsonObject:
+def _list_of(item: JsonObject, limit: int) -> JsonObject:
     return {"type": "array", "items": item, "maxItems": limit, "default": []}
 
 
@@ -54,33 +54,33 @@ FLUSH_SCHEMA = _object(
     worth_saving={"type": "boolean"},
     title=_text(200),
     context=_text(2_000),
-    key_exchanges=_many(_must(1_500), 40),
+    key_exchanges=_list_of(_must(1_500), 40),
     statements=_separate(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000)),
     ended=_separate(["remains", "quote"], id=_must(80)),
     asked={"default": []},
-    action_items=_many(_must(1_500), 40),
-    done=_many(_must(80), 40),
-    dropped=_many(_must(80), 40),
+    action_items=_list_of(_must(1_500), 40),
+    done=_list_of(_must(80), 40),
+    dropped=_list_of(_must(80), 40),
     secrets={"default": []},
 )
 
 COMPILE_SCHEMA = _object(
     ["places"],
-    places=_loosen(_many(_object(["id", "article"], id=_must(80), article=_must(120), section=_text(60)), 300)),
-    articles=_many(
-        _object(["slug"], slug=_must(120), title=_text(160), aliases=_many(_must(160), 20), summary=_text(600)), 100
+    places=_loosen(_list_of(_object(["id", "article"], id=_must(80), article=_must(120), section=_text(60)), 300)),
+    articles=_list_of(
+        _object(["slug"], slug=_must(120), title=_text(160), aliases=_list_of(_must(160), 20), summary=_text(600)), 100
     ),
-    same=_many(_object(["id", "other"], id=_must(80), other=_must(80)), 100),
-    ends=_many(_object(["id", "by"], id=_must(80), by=_must(80)), 100),
-    links=_many(_object(["from", "to"], **{"from": _must(120), "to": _must(120), "why": _text(200)}), 40),
-    connections=_many(_object(["text", "ids"], text=_must(400), ids=_many(_must(80), 10)), 10),
+    same=_list_of(_object(["id", "other"], id=_must(80), other=_must(80)), 100),
+    ends=_list_of(_object(["id", "by"], id=_must(80), by=_must(80)), 100),
+    links=_list_of(_object(["from", "to"], **{"from": _must(120), "to": _must(120), "why": _text(200)}), 40),
+    connections=_list_of(_object(["text", "ids"], text=_must(400), ids=_list_of(_must(80), 10)), 10),
 )
 
-QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 40))
+QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_list_of(_must(200), 40))
 
-WIDEN_SCHEMA = _object(["words"], words=_loosen(_many(_text(200), 200)))
+WIDEN_SCHEMA = _object(["words"], words=_loosen(_list_of(_text(200), 200)))
 
-WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
+WEIGH_SCHEMA = _object(["needed"], needed=_list_of({"type": "integer", "minimum": 1}, 100))
 
 # What a request says of the answer: models read it as well as the schema, at a fifth of its size.
 SHAPES = {
@@ -198,7 +198,7 @@ def _cut(text: str, most: int) -> str:
     """Return at most ``most`` characters of ``text``: no schema limits what people write."""
     if len(text) <= most:
         return text
-    return f"{neutral(text)[:most]}… ({len(text)} characters, cut)"  # neutral first: the end may say what it refers to
+    return f"{defuse(text)[:most]}… ({len(text)} characters, cut)"  # neutral first: the end may say what it refers to
 
 
 def _statements(rows: Iterable[JsonObject]) -> Iterator[str]:

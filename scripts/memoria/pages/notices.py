@@ -70,20 +70,20 @@ def prepare_day(home: Home) -> None:
     today = home.zone.day(clock.now())
     try:
         Path(home.paths.days).mkdir(mode=0o700, exist_ok=True)
-        for day in sorted({today, *_unshown(home)}):
+        for day in sorted({today, *_unshown_days(home)}):
             _write_day(home, day)
     except OSError as error:  # only the line is lost
         log.warning("the line about the day cannot be written: %s", error)
 
 
-def _unshown(home: Home) -> list[date]:
+def _unshown_days(home: Home) -> list[date]:
     names = (path.name for path in Path(home.paths.days).iterdir() if path.name.isdecimal())
     return [home.zone.day(clock.at(int(name) - 1)) for name in names]
 
 
 def _write_day(home: Home, day: date) -> None:
     start, end = (home.zone.midnight(day + timedelta(days=days)) for days in (0, 1))
-    recalled, usd = _count_shown(home.paths, start, end), _spent(home.paths, start, end)
+    recalled, usd = _count_shown(home.paths, start, end), _cost(home.paths, start, end)
     with Store(home.paths) as store:
         learned = store.count_of(day)
     if not (recalled or learned or usd):
@@ -93,7 +93,7 @@ def _write_day(home: Home, day: date) -> None:
     atomic.replace(path, f"memoria: on {day} {figures}\n".encode())
 
 
-def _spent(paths: Paths, start: datetime, end: datetime) -> float:
+def _cost(paths: Paths, start: datetime, end: datetime) -> float:
     with closing(Ledger(paths)) as ledger:
         calls = ledger.calls_since(start)
     return sum(call.cost_usd for when, call in calls if when < end)

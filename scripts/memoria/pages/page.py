@@ -32,7 +32,7 @@ from memoria.pages.housekeeping import MET
 from memoria.search import words
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import leading, repeat_mark
+from memoria.statements.store import find_leading, repeat_mark
 
 QUERY_ENTRIES = 5  # last entries of a project whose titles are part of the query
 NEAREST = 40  # facts that are ranked by the index
@@ -83,7 +83,7 @@ def _fit(section: Section, room: int) -> str:
     kept = [section.heading]
     room -= len(section.heading)
     for row in section.rows:
-        size = len(fence.neutral(row)) + 1
+        size = len(fence.defuse(row)) + 1
         if size <= room:
             kept.append(row)
             room -= size
@@ -109,7 +109,7 @@ class Content:
         """Return the page within ``limit`` characters; ``""`` when nothing is known."""
         sections = [
             Section("## What matters most", [self._fact(fact) for fact in self.facts], SHARES["facts"]),
-            Section("## Where the last sessions stopped", list(self._last()), SHARES["last"]),
+            Section("## Where the last sessions stopped", list(self._last_rows()), SHARES["last"]),
             Section("## Open action items", [self._item(item) for item in reversed(self.items)], SHARES["open"]),
         ]
         if not any(section.rows for section in sections):
@@ -131,7 +131,7 @@ class Content:
     def _item(self, item: OpenItem) -> str:
         return f"- {item.text}{f' ({item.day})' if item.day else ''}"
 
-    def _last(self) -> Iterator[str]:
+    def _last_rows(self) -> Iterator[str]:
         for entry in reversed(self.last):
             is_titled = entry.title and _letters(entry.title) not in _letters(entry.context)
             parts = [*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()]
@@ -172,12 +172,12 @@ def prepare(
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             apart = Visibility(home.settings, paths, key)
             titles = [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
-            content.facts = leading(keeper.store, key, _find_nearest(index, [key, *titles], apart))
+            content.facts = find_leading(keeper.store, key, _find_nearest(index, [key, *titles], apart))
             content.last = _current(recent, told)
             content.items = open_items.of(key)
         _write_both(paths, key, content, limit)
     content = Content(GLOBAL, keeper.zone, met=met)
-    content.facts = [fact for fact in leading(keeper.store, GLOBAL) if fact.project == GLOBAL]
+    content.facts = [fact for fact in find_leading(keeper.store, GLOBAL) if fact.project == GLOBAL]
     _write_both(paths, "global", content, limit)
     _clear(paths, {*projects, "global"})
     files.replace(Path(paths.hidden), "\n".join(view.hidden_keys()))
@@ -203,7 +203,7 @@ def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
     for entry in reversed(recent):
         latest.setdefault(entry.session, entry)
     for entry in reversed([*latest.values()][:LAST]):
-        now = told.current(entry)
+        now = told.drop_ended(entry)
         now = replace(now, title=entry.title if now.title == entry.title else "")
         if now.title or now.context.strip():
             found.append(now)

@@ -187,7 +187,7 @@ class Watch:
             with Index(self.home.paths.index) as index:
                 yield index, ""
             return
-        with sources.searchable(self.home) as (index, lacking):
+        with sources.open_searchable(self.home) as (index, lacking):
             if not lacking:
                 self._indexed = number
             yield index, lacking

@@ -194,11 +194,11 @@ def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
     routes = [Route(path, _page_route(site, show)) for path, show in PAGES.items()]
     routes += [Route(path, _action_route(site, act), methods=["POST"]) for path, act in ACTIONS.items()]
-    routes += [Route("/static/{name}", _static)]
+    routes += [Route("/static/{name}", _serve_static)]
     return Starlette(routes=routes, exception_handlers={HTTPException: _error_handler(site)})
 
 
-def _static(request: Request) -> Response:
+def _serve_static(request: Request) -> Response:
     """Return a static file, which browsers keep: its path changes with its content."""
     name = request.path_params["name"]
     path = next((path for path in STATIC.iterdir() if path.name == name), None)

@@ -118,13 +118,13 @@ def _templates(words: Callable[[str], Html]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals.update(address=address, static=static, counted=amount)
+    found.globals.update(address=address, static=static_path, counted=amount)
     found.filters.update(day=day, words=words)
     return found
 
 
 @cache
-def static(name: str) -> str:
+def static_path(name: str) -> str:
     """Return the path of a static file, which changes with its content."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/static/{name}?v={digest}"

@@ -63,7 +63,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     own = "" if event.text("agent_id") or shown.was_compacted() else event.session_id
     try:
         with reader.Finder(paths.index) as finder:
-            found = finder.holding(terms, view=view, kinds=("fact", "article"), most=HOLDING)
+            found = finder.find_terms(terms, view=view, kinds=("fact", "article"), most=HOLDING)
             named = _naming_statements((each for each in found if not (own and own in each.sessions)), touched)
             rule = _to_ask_about(named, touched, finder, shown) if _may_ask(event) else None
     except reader.UnreadableError as error:

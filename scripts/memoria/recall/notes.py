@@ -82,10 +82,10 @@ def drop_shown(statements: Iterable[Statement], shown: ShownNotes) -> list[State
 def render(chosen: list[Statement], own: str, *, intro: str, most_chars: int, most_notes: int) -> tuple[list[str], str]:
     """Return the keys of as many whole notes as fit, and the text of at most ``most_chars`` that holds them."""
     lines = ((key(statement), row(statement, own)) for statement in chosen)
-    return fitting(lines, intro=intro, most_chars=most_chars, most_notes=most_notes)
+    return fit(lines, intro=intro, most_chars=most_chars, most_notes=most_notes)
 
 
-def fitting(lines: Iterable[tuple[str, str]], *, intro: str, most_chars: int, most_notes: int) -> tuple[list[str], str]:
+def fit(lines: Iterable[tuple[str, str]], *, intro: str, most_chars: int, most_notes: int) -> tuple[list[str], str]:
     """Return the same of notes that are lines already, given with their keys."""
     room = most_chars - len(intro) - len(fence.fence("memoria-notes", "")) - 2
     keys: list[str] = []
@@ -140,9 +140,9 @@ def words(text: str) -> str:
 
 def stands(statement: Statement, page: str) -> bool:
     """Return whether a page that a session was given shows a statement."""
-    return bool(page) and fence.neutral(" ".join(words(statement.text).split())) in page
+    return bool(page) and fence.defuse(" ".join(words(statement.text).split())) in page
 
 
 def line(text: str, most: int = NOTE_CHARS) -> str:
     """Return at most ``most`` characters as one escaped line, cut between words where possible."""
-    return fence.neutral(shorten(" ".join(fence.strip_invisible(text).split()), most))
+    return fence.defuse(shorten(" ".join(fence.strip_invisible(text).split()), most))

@@ -75,7 +75,7 @@ class Ranking:
 
     def best(self, words: Sequence[str], scope: Scope, limit: int) -> tuple[list[Found], dict[str, float]]:
         """Return the documents of the scope that fit the words, best first, and the information in each word."""
-        sizes, held = self.holding(words, scope, POSTINGS * self._most)
+        sizes, held = self.count_words(words, scope, POSTINGS * self._most)
         bits = {word: information(len(held[word]) if word in held else sizes[word], scope.words) for word in words}
         by_document: dict[int, list[tuple[float, Counts]]] = {}
         for word, rows in held.items():
@@ -100,7 +100,7 @@ class Ranking:
             found.append(Found(document, kind, score * (WRITTEN if is_written else 1.0), passages))
         return sorted(found, key=lambda each: (-each.score, each.document)), bits
 
-    def holding(self, words: Sequence[str], scope: Scope, most: int) -> tuple[dict[str, int], dict[str, Counts]]:
+    def count_words(self, words: Sequence[str], scope: Scope, most: int) -> tuple[dict[str, int], dict[str, Counts]]:
         """Return how many passages of the index hold each word, and how often those of the scope do, by their rows.
 
         At most ``most`` passages are read, for the rarest words first; the words that these are not enough for are left

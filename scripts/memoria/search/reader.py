@@ -232,7 +232,7 @@ class Finder:
             hit.phrases = self._stored.phrases(row)
         return Statement(hit, hit.passages[0], label, is_own=is_own, sessions=self._stored.sessions(hit))
 
-    def holding(
+    def find_terms(
         self, terms: Sequence[str], *, view: Visibility, kinds: Collection[str], most: int
     ) -> Iterator[Statement]:
         """Yield the passages that hold one of the terms, the newest first; of each term up to ``most``.
@@ -240,7 +240,7 @@ class Finder:
         A term that more passages hold names nothing in particular and is left out.
         """
         scope = ranking.Scope(self._db, "", view, kinds)
-        sizes, held = self._ranking.holding(terms, scope, most * len(terms))
+        sizes, held = self._ranking.count_words(terms, scope, most * len(terms))
         rows = {row for term in held if sizes[term] <= most for row in held[term]}
         for row in sorted(rows, reverse=True):
             yield from self._passages(row >> layout.SHIFT, view, row & layout.LAST)

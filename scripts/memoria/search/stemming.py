@@ -72,7 +72,7 @@ def _porter(word: str) -> str:
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
     word = _replace(_replace(word, _STEP_2, _ENDINGS_2), _STEP_3, _ENDINGS_3)
-    return _tidy(_residual(word))
+    return _tidy(_strip_residual(word))
 
 
 def _strip_plural(word: str) -> str:
@@ -103,7 +103,7 @@ def _replace(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple
     return part + instead if _measure(part) > 0 else word
 
 
-def _residual(word: str) -> str:
+def _strip_residual(word: str) -> str:
     if not word.endswith(_STEP_4):
         return word
     ending = next(filter(word.endswith, _STEP_4))

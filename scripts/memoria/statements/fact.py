@@ -226,7 +226,7 @@ def make_plain(value: object, most: int = sys.maxsize) -> str:
 
     ``most``: its largest number of characters; of a longer one, the first words are returned.
     """
-    return markdown.cut(markdown.line(_MARKERS.sub(" ", fence.neutral(value if isinstance(value, str) else ""))), most)
+    return markdown.cut(markdown.line(_MARKERS.sub(" ", fence.defuse(value if isinstance(value, str) else ""))), most)
 
 
 def clamp(value: Any) -> float:

@@ -310,7 +310,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         if outlived:  # an old session was read late, or only the user can take back what the user said
             fact = replace(fact, ended=max(fact.time, said_at(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
-        local = self.zone.local(fact.time)
+        local = self.zone.to_local(fact.time)
         added = self.lines.add(fact, day, f"{local:%H:%M}", make_plain(project) or "everywhere")
         if not added and original in self.lines.read(day):  # its entry shows the original, and the log is authoritative
             self.lines.change(fact, day)
@@ -412,7 +412,7 @@ class Keeper(AbstractContextManager["Keeper"]):
     def heading(self, fact: Fact) -> tuple[str, str]:
         """Return the time and the project in the heading above a fact that is in no entry."""
         name = "everywhere" if fact.project == GLOBAL else project.name_of(fact.project)
-        return f"{self.zone.local(fact.time):%H:%M}", name
+        return f"{self.zone.to_local(fact.time):%H:%M}", name
 
     def take_over(self, fact: Fact, day: date) -> None:
         """Record what the exchange with another machine wrote into a day's log.

@@ -234,7 +234,7 @@ class Store(AbstractContextManager["Store"]):
         query = "SELECT body FROM facts WHERE ended <> '' AND json_extract(body, '$.last') IS NOT NULL ORDER BY n"
         return [_fact(body) for (body,) in self.db.execute(query)]
 
-    def matching(self, text: str, project: str = "", *, live: bool = True) -> list[Fact]:
+    def match(self, text: str, project: str = "", *, live: bool = True) -> list[Fact]:
         """Return facts that share words with ``text``, best first; ``live``: successors in the place of ended ones."""
         near = self._candidates(text, live=False, limit=4 * _MATCHING)
         found: Iterable[Fact | None] = map(self.current, near) if live else near
@@ -531,7 +531,7 @@ def repeat_mark(fact: Fact) -> str:
     return "corrected twice" if fact.seen == TWICE else f"corrected {fact.seen} times"
 
 
-def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
+def find_leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
     """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
 
     What two machines learned in the same words comes once.

@@ -140,7 +140,7 @@ def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
     answers, notes = given["answers"], given.get("annotations")
     notes = notes if isinstance(notes, Mapping) else {}
     parts = [
-        _one(question, answers.get(question), notes.get(question))
+        _answer(question, answers.get(question), notes.get(question))
         for question in _in_order(given["questions"], {*answers, *notes})
     ]
     response = given.get("response")
@@ -159,7 +159,7 @@ def _in_order(asked: list[Any], answered: set[str]) -> list[str]:
     return known + sorted(answered.difference(known))
 
 
-def _one(question: object, answered: object, annotation: object) -> str:
+def _answer(question: object, answered: object, annotation: object) -> str:
     """Return one question's answer, ``""`` when the person gave none."""
     note = annotation.get("notes") if isinstance(annotation, Mapping) else None
     chosen = ", ".join(map(str, answered)) if isinstance(answered, list) else answered

@@ -275,7 +275,7 @@ class Queued:
     left: str = ""
 
 
-def _normal(text: str) -> str:
+def _normalise(text: str) -> str:
     """Return the form in which two copies of one prompt are equal: runs of blanks are one blank."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
@@ -299,8 +299,8 @@ class Queue:
 
     def enqueue(self, entry: Queued) -> list[Queued]:
         """Add an entry; returns prompts pushed out, because each entry is compared with all that are kept."""
-        again = _normal(entry.text)
-        self.entries = [old for old in self.entries if old.said or not old.left or _normal(old.text) != again]
+        again = _normalise(entry.text)
+        self.entries = [old for old in self.entries if old.said or not old.left or _normalise(old.text) != again]
         self.entries.append(replace(entry, said=entry.said or again in self.given))
         surplus, self.entries = self.entries[:-_MAX_ENTRIES], self.entries[-_MAX_ENTRIES:]
         return self._give([old for old in surplus if not old.said])
@@ -309,7 +309,7 @@ class Queue:
         """Take in a ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
         waiting = [entry for entry in self.entries if not entry.left]
         if text:
-            named = [entry for entry in waiting if _normal(entry.text) == _normal(text)]
+            named = [entry for entry in waiting if _normalise(entry.text) == _normalise(text)]
         else:
             named = [entry for entry in waiting if entry.said and entry.text]
         if named:
@@ -324,26 +324,26 @@ class Queue:
         if not text:
             taken = waiting[self.unnamed :]
         else:
-            whole = _normal(text)
-            taken = [entry for entry in waiting if _normal(entry.text) == whole][:1]
-            taken = taken or [entry for entry in waiting if entry.text and _normal(entry.text) in whole]
+            whole = _normalise(text)
+            taken = [entry for entry in waiting if _normalise(entry.text) == whole][:1]
+            taken = taken or [entry for entry in waiting if entry.text and _normalise(entry.text) in whole]
         for entry in taken:
             entry.said, entry.left = True, "taken back"
         self._forget()
 
     def mark_seen(self, text: str) -> None:
         """Mark the prompts that a user line or queued command repeats; several may have been joined in it."""
-        unsaid, whole = self.open, _normal(text)
-        match = [entry for entry in unsaid if _normal(entry.text) == whole][:1]
+        unsaid, whole = self.open, _normalise(text)
+        match = [entry for entry in unsaid if _normalise(entry.text) == whole][:1]
         if not match and unsaid:
             lines = f"\n{whole}\n"
-            match = [entry for entry in unsaid if entry.text and f"\n{_normal(entry.text)}\n" in lines]
+            match = [entry for entry in unsaid if entry.text and f"\n{_normalise(entry.text)}\n" in lines]
         for entry in match:
             entry.said = True
             if not entry.left and self.unnamed:
                 entry.left, self.unnamed = "seen", self.unnamed - 1
 
-    def certain(self, time: str) -> list[Queued]:
+    def take_certain(self, time: str) -> list[Queued]:
         """Return the prompts that had left before an answer at ``time`` and are lost, each once."""
         lost = [entry for entry in self.entries if entry.left and not entry.said and entry.left < time]
         for entry in lost:
@@ -357,7 +357,7 @@ class Queue:
         return self._give(lost)
 
     def _give(self, lost: list[Queued]) -> list[Queued]:
-        self.given = [*self.given, *(_normal(entry.text) for entry in lost)][-_MAX_ENTRIES:]
+        self.given = [*self.given, *(_normalise(entry.text) for entry in lost)][-_MAX_ENTRIES:]
         return lost
 
     def _forget(self) -> None:

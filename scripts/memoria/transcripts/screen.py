@@ -53,7 +53,7 @@ class Screen:
             return reason
         return "forgotten" if self.tombstones.holds(turn.words) else ""
 
-    def passing(self, lines: list[bytes], *, is_out: bool | None = None) -> tuple[list[bytes], bool]:
+    def filter(self, lines: list[bytes], *, is_out: bool | None = None) -> tuple[list[bytes], bool]:
         """Return the lines of a transcript that may be kept, and whether the last one is of an excluded folder.
 
         A line that names no folder belongs to that of the line before, and where nothing is before, to the first that

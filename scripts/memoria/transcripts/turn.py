@@ -204,7 +204,7 @@ _SPACE = re.compile(r"\s+")
 def describe(name: str, given: object) -> str:
     """Return the line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
     values: Input = given if isinstance(given, Mapping) else {}
-    detail = _FORMS.get(name, _any)(values)
+    detail = _FORMS.get(name, _describe)(values)
     return f"{name} {detail}".strip()[:LINE]
 
 
@@ -242,7 +242,7 @@ def _write(given: Input) -> str:
 
 
 def _file(given: Input, touched: str) -> str:
-    path = _first(given, "file_path", "notebook_path", "path")
+    path = _first_value(given, "file_path", "notebook_path", "path")
     return f"{path}: {touched}" if touched else path
 
 
@@ -250,27 +250,27 @@ def _strings(parts: Iterable[Input], *keys: str) -> list[str]:
     return [part[key] for part in parts for key in keys if isinstance(part.get(key), str)]
 
 
-def _first(given: Input, *keys: str) -> str:
+def _first_value(given: Input, *keys: str) -> str:
     return next((one_line(given[key]) for key in keys if given.get(key)), "")
 
 
 def _read(given: Input) -> str:
-    path, start, count = _first(given, "file_path", "path"), given.get("offset"), given.get("limit")
+    path, start, count = _first_value(given, "file_path", "path"), given.get("offset"), given.get("limit")
     return f"{path} from {start or 1} ({count} lines)" if count else path
 
 
 def _search(given: Input) -> str:
     where = [str(given[key]) for key in ("path", "glob", "type") if given.get(key)]
-    return " in ".join([_first(given, "pattern"), *where])
+    return " in ".join([_first_value(given, "pattern"), *where])
 
 
 def _web(given: Input) -> str:
-    return " · ".join(filter(None, (_first(given, "url"), _first(given, "prompt", "query"))))
+    return " · ".join(filter(None, (_first_value(given, "url"), _first_value(given, "prompt", "query"))))
 
 
 def _agent(given: Input) -> str:
-    kind = _first(given, "subagent_type", "name")
-    return " · ".join(filter(None, (kind, _first(given, "description"), _first(given, "prompt", "script"))))
+    kind = _first_value(given, "subagent_type", "name")
+    return " · ".join(filter(None, (kind, _first_value(given, "description"), _first_value(given, "prompt", "script"))))
 
 
 def _todos(given: Input) -> str:
@@ -281,7 +281,7 @@ def _todos(given: Input) -> str:
 
 def _task_update(given: Input) -> str:
     """Return the change of a task: its status and, where a reader knows it, its subject in place of its number."""
-    task = _first(given, "subject") or f"#{given.get('taskId', '?')}"
+    task = _first_value(given, "subject") or f"#{given.get('taskId', '?')}"
     return f"[{given['status']}] {task}" if given.get("status") else task
 
 
@@ -297,7 +297,7 @@ def _options(question: Input) -> str:
     return ", ".join(one_line(label, 80) for label in labels)
 
 
-def _any(given: Input) -> str:
+def _describe(given: Input) -> str:
     """Describe a tool that is not known by name (an MCP server's, one to come): every short value under its key."""
     return " ".join(f"{key}={one_line(value, 200)}" for key, value in given.items() if value not in (None, "", [], {}))
 
@@ -305,7 +305,7 @@ def _any(given: Input) -> str:
 _FORMS: dict[str, Callable[[Input], str]] = {
     "Agent": _agent,
     "AskUserQuestion": _questions,
-    "Bash": lambda given: _first(given, "command"),
+    "Bash": lambda given: _first_value(given, "command"),
     "Edit": _edit,
     "ExitPlanMode": lambda _: _PLAN,
     "Glob": _search,
@@ -315,7 +315,7 @@ _FORMS: dict[str, Callable[[Input], str]] = {
     "NotebookEdit": _edit,
     "Read": _read,
     "Task": _agent,
-    "TaskCreate": lambda given: _first(given, "subject"),
+    "TaskCreate": lambda given: _first_value(given, "subject"),
     "TaskUpdate": _task_update,
     "TodoWrite": _todos,
     "WebFetch": _web,

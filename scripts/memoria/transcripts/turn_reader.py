@@ -103,7 +103,7 @@ class Reader:
         if kind == "queue-operation":
             return [_queued_turn(entry) for entry in self._queue_operation(value)]
         if kind == "assistant":
-            lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
+            lost = self._queue.take_certain(_string(value, "timestamp")) if self._queue.entries else []
             self._remember_uses(value)
             return [*map(_queued_turn, lost), *_assistant(value, self._describing)]
         if kind == "user":

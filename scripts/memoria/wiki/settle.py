@@ -151,7 +151,7 @@ class Settle:
 
     def _commit(self, written: Mapping[str, Article], ends: list[End], label: str) -> None:
         rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
-        block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
+        block = index_page.settled_block(self.home.zone.to_local(clock.now()), sorted(written))
         label = label or f"{BROUGHT}{printable.amount(len(written), 'article')} up to date"
         commit(self.home.paths, rows, written, self._read, block, label, ends)
 

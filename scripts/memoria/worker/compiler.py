@@ -121,7 +121,7 @@ class Compile:
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""
         self.ledger.mark_compiled(index_page.fingerprints(log_.decode("utf-8", "replace")))
         if not self.ledger.get(SINCE):
-            self.ledger.put(SINCE, self._today if self.ledger.count_compiled() else "0001-01-01")
+            self.ledger.put(SINCE, self._current_day if self.ledger.count_compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
     def settle(self, *, takes_all: bool, again: bool) -> int:
@@ -192,7 +192,7 @@ class Compile:
 
     def add_pairs(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return the batches, with pairs in the first of each project when nothing was looked at again today."""
-        if self.model.model.name == "offline" or self.ledger.get(LOOKED) == self._today:
+        if self.model.model.name == "offline" or self.ledger.get(LOOKED) == self._current_day:
             return list(batches)
         placed = self.keeper.store.placed_ids()
         live = [fact for fact in self.keeper.store.facts() if fact.id in placed]
@@ -210,10 +210,10 @@ class Compile:
             live = {fact.id for fact in self.keeper.store.facts()}
             known = {*(self.ledger.get(LOOKED_AT) or ()), *(newer.id for newer, _ in pairs)}
             self.ledger.put(LOOKED_AT, sorted(known & live))
-            self.ledger.put(LOOKED, self._today)
+            self.ledger.put(LOOKED, self._current_day)
 
     @property
-    def _today(self) -> str:
+    def _current_day(self) -> str:
         return self.home.zone.day(clock.now()).isoformat()
 
     def take(self, batch: Batch, report: Report) -> None:
@@ -303,7 +303,7 @@ class Compile:
 
     def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> list[str]:
         """Write the articles, and bring all in step; return the slugs of those that were there before."""
-        changed, moment = placing.changes(), self.home.zone.local(clock.now())
+        changed, moment = placing.changes(), self.home.zone.to_local(clock.now())
         updated = sorted(changed.keys() - placing.created)
         took = index_page.log_block(moment, batch.entries, placing.created, updated)
         label = f"compile of {printable.amount(len(batch.facts), 'statement')}"

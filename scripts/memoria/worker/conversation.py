@@ -69,7 +69,7 @@ def _turns(home: Home, session: str, transcript: str, end: int | None = None) ->
         start += len(lines.pop(0))
     spoken = cursor.drop_quiet(lines, start, cursor.paused_spans(home.paths.cursors, session))
     screen = Screen(home)
-    passing, _ = screen.passing(spoken)
+    passing, _ = screen.filter(spoken)
     read = (turn for turn in Reader().read(passing) if not screen.reason(turn))
     return [turn for turn in read if turn.role in SPEAKERS and (turn.text.strip() or turn.tools)]
 

@@ -94,7 +94,7 @@ class Observer:
         if piece is None or not piece.data:
             return dict(before)
         lines = cursor.drop_quiet(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
-        lines, is_out = Screen(self.home).passing(lines, is_out=before.get(EXCLUDED))
+        lines, is_out = Screen(self.home).filter(lines, is_out=before.get(EXCLUDED))
         client = clients.owner(Path(place.transcript))
         if client is not clients.CLAUDE:
             lines = [json.dumps(value).encode() for value in client.decoder()(lines, lambda: None)]

@@ -124,7 +124,7 @@ def weigh(home: Home, request: Request) -> tuple[list[str], str]:
         log.info("session %s: no note was weighed (%s): %s", request.session, started, error)
         return [], ""
     known = shown.keys()  # of what was given meanwhile
-    keys, text = notes.fitting(
+    keys, text = notes.fit(
         ((note.key, note.line) for note in left if note.key not in known),
         intro=INTRO,
         most_chars=notes.MAX_CHARS,
@@ -228,7 +228,7 @@ class Offer:
         with Finder(self._home.paths.index) as finder:
             statements = finder.find_worthiest(view=self._view, most=STATEMENTS)
             new = list(self._notes(finder, self._drop_told(statements)))
-        return len(statements) < STATEMENTS and len(new) == len(list(_fitting(new)))
+        return len(statements) < STATEMENTS and len(new) == len(list(_fit(new)))
 
     def notes(self, words: Sequence[str] = ()) -> list[Note]:
         """Return the notes to choose from, the likeliest first; ``[]`` when none would be a new statement.
@@ -242,7 +242,7 @@ class Offer:
             told = self._drop_told([*found, *rest])
             if all(statement.hit.kind == RECORD for statement in told):
                 return []
-            return list(_fitting(self._notes(finder, told)))
+            return list(_fit(self._notes(finder, told)))
 
     def _drop_told(self, statements: Sequence[Statement]) -> list[Statement]:
         """Return those that neither page, note, session nor the prompt has told."""
@@ -261,7 +261,7 @@ class Offer:
                 yield Note(notes.key(statement), document, digests.get(document, ""), told, line)
 
 
-def _fitting(notes: Iterable[Note]) -> Iterator[Note]:
+def _fit(notes: Iterable[Note]) -> Iterator[Note]:
     """Yield as many notes as there may be."""
     room, count = MAX_CHARS, 0
     for note in notes:

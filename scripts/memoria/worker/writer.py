@@ -242,7 +242,7 @@ class Writer:
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         found = findings(self.keeper, session, stretch.exchanges, material, answer, self.home.zone.day(moment))
         completion, to_do = replace(completion, data=answer), self._settle(shown, answer)
-        entry = _entry(completion, stretch, session, found, self.home.zone.local(moment), to_do)
+        entry = _entry(completion, stretch, session, found, self.home.zone.to_local(moment), to_do)
         # An empty note is no entry; learned facts are compiled from their entry.
         is_worth = answer["worth_saving"] and _says_something(completion)
         is_kept = is_worth or entry.learned

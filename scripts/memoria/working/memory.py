@@ -63,7 +63,7 @@ class Scope:
         """``<kind>:<id>``, with the id percent-encoded."""
         return f"{self.kind}:{quote(self.id, safe='', errors='surrogatepass')}"
 
-    def outwards(self) -> Iterator[Scope]:
+    def walk_outwards(self) -> Iterator[Scope]:
         """Yield this scope, then the scope that contains it, and so on."""
         scope: Scope | None = self
         while scope is not None:
@@ -390,7 +390,7 @@ class WorkingMemory:
 
     async def _find(self, key: str, *, outwards: bool) -> Record | None:
         self._check_key(key)
-        for scope in self.scope.outwards() if outwards else (self.scope,):
+        for scope in self.scope.walk_outwards() if outwards else (self.scope,):
             record = await self._store.get(scope.name, key)
             if record is not None:
                 return record

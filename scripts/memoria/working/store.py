@@ -155,7 +155,7 @@ class SqliteStore:
         if record is not None and not is_internal(key):
             self._touched[scope, key] = time.time_ns()
             if len(self._touched) >= TOUCHES:
-                await self._write(_nothing)
+                await self._write(_do_nothing)
         return record
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
@@ -240,7 +240,7 @@ class SqliteStore:
         """Close files and connections; closing twice is allowed."""
         if self._connection is not None:
             if self._touched:
-                await self._write(_nothing)
+                await self._write(_do_nothing)
             self._drop_connection()
 
     # -- the exchange with a server
@@ -401,7 +401,7 @@ class SqliteStore:
             self._connection = None
 
 
-def _nothing(_: sqlite3.Connection) -> None:
+def _do_nothing(_: sqlite3.Connection) -> None:
     """For the sake of what each transaction does beside its work."""
 
 

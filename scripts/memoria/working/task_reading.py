@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from memoria.base.fence import fence, neutral
+from memoria.base.fence import defuse, fence
 from memoria.capture import cursor
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.ground.redact import redact
@@ -179,7 +179,7 @@ def _list(label: str, items: Sequence[str]) -> str:
 
 
 def _line(text: str, most: int) -> str:
-    flat = " ".join(neutral(text).split())
+    flat = " ".join(defuse(text).split())
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 

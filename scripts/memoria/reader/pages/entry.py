@@ -51,7 +51,7 @@ def show(site: Site, asked: Asked) -> View:
         ("Decisions", entry.decisions), ("Lessons", entry.lessons), ("Open items", entry.action_items),
         ("Key exchanges", entry.key_exchanges),
     )  # fmt: skip
-    values = _about(site, entry) | {
+    values = _context(site, entry) | {
         "claim": claim,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
@@ -72,9 +72,9 @@ def source(site: Site, asked: Asked) -> View:
         return View("parts/source.html", values={"entry": None})
     words = [origin.turn for origin in trace.matching if origin.turn and origin.turn.role == "user"]
     said = words[-1] if words else None
-    values = _about(site, entry) | {
+    values = _context(site, entry) | {
         "quote": shorten(printable.line(site.redact(said.text)), CARD_CHARS) if said else "",
-        "time": f"{site.home.zone.local(said.time):%H:%M}" if said and said.time else entry.time,
+        "time": f"{site.home.zone.to_local(said.time):%H:%M}" if said and said.time else entry.time,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
     }
@@ -102,7 +102,7 @@ def _claim(site: Site, slug: str, digest: str) -> str:
     return next((claim.text for claim in claims if claim.digest == digest), "")
 
 
-def _about(site: Site, entry: Entry) -> dict[str, Any]:
+def _context(site: Site, entry: Entry) -> dict[str, Any]:
     return {"entry": entry, "label": site.catalog.label(entry.project_key)}
 
 
@@ -110,7 +110,7 @@ def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Sp
     turn = origin.turn
     if turn is None:
         return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
-    time = f"{site.home.zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
+    time = f"{site.home.zone.to_local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
     who = _WHO.get(turn.role) or clients.speaker(entry.agent)
     text = printable.lines(site.redact(turn.text))

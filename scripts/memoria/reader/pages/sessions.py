@@ -64,7 +64,7 @@ class Session:
         return self.fates.get(CAPTURED, 0)
 
     @property
-    def others(self) -> list[tuple[str, int]]:
+    def other_fates(self) -> list[tuple[str, int]]:
         """What became of the other turns, most first."""
         rest = [(fate.removeprefix(SKIPPED), count) for fate, count in self.fates.items() if fate != CAPTURED]
         return sorted(rest, key=lambda each: (-each[1], each[0]))
@@ -183,7 +183,7 @@ def show_seen(site: Site, asked: Asked) -> View:
         "is_there": is_there,
         "events": EVENTS,
         "path_of": lambda source: path_of(source, site.catalog),
-        "local": site.home.zone.local,
+        "local": site.home.zone.to_local,
     }
     return View("seen.html", "What Claude saw", values)
 
