@@ -259,14 +259,15 @@ class Page(Article):
         told |= {"summary": self.summary} if self.wrote_summary else {}
         yield Piece(self.slug, ARTICLE, pack(told), self.project)
         placed: set[str] = set()
-        for section in sorted(self.sections, key=lambda section: section.is_headed(HISTORY)):
-            for _, part, text in self._rows(section):
+        every = [(section, list(self._rows(section))) for section in self.sections]
+        for section, rows in sorted(every, key=lambda each: each[0].is_headed(HISTORY)):
+            for _, part, text in rows:
                 if part not in placed:
                     yield Piece(f"{self.slug}#{part}", PLACE, text, self.project, follows=section.is_headed(HISTORY))
                 placed.add(part)
-        for part, rows in self._prose():
-            if any(row.strip() for row in rows[1:]):
-                yield Piece(f"{self.slug}#{part}", PROSE, "\n".join(rows), self.project)
+        for part, prose in self._prose(every):
+            if any(row.strip() for row in prose[1:]):
+                yield Piece(f"{self.slug}#{part}", PROSE, "\n".join(prose), self.project)
 
     def _rows(self, section: Section) -> Iterator[tuple[int, str, str]]:
         """Yield each row that memoria writes in a section, with its part of the id and its text."""
@@ -278,12 +279,12 @@ class Page(Article):
                 row = "" if is_shown else claim.render()
                 yield number, part, "\n".join([section.heading, row, *nested])
 
-    def _prose(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the parts of the page that a person wrote, each with the heading's row first."""
+    def _prose(self, every: Iterable[tuple[Section, list[tuple[int, str, str]]]]) -> Iterator[tuple[str, list[str]]]:
+        """Yield the parts of the page that a person wrote, each with the heading's row first; without those rows."""
         yield LEAD, ["", *self._read_opening()[1]]
         above = ""
-        for section in self.sections:
-            ours = {row for number, _, _ in self._rows(section) for row in range(number, section.block(number))}
+        for section, told in every:
+            ours = {row for number, _, _ in told for row in range(number, section.block(number))}
             rows = [row for number, row in enumerate(section.rows) if number not in ours]
             yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
             above = section.heading

@@ -20,7 +20,9 @@ from memoria.ground.swap import Swap
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import of_day, to_learned
+from memoria.statements.store import Place
 from memoria.wiki import lines
+from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 from memoria.wiki.settle import adopt, retell
 
@@ -151,6 +153,8 @@ class Articles:
     def __init__(self, records: Records, keeper: Keeper, hides: Callable[[str], bool], wiki: Wiki, swap: Swap) -> None:
         self.records, self.keeper, self.hides, self.wiki, self.swap = records, keeper, hides, wiki, swap
         self.waiting: set[str] = set()  # articles whose statements have not all come
+        self.page: Article | None = None  # that was rewritten last, with the lines of statements in it
+        self.places: list[Place] = []
 
     def stamps(self) -> dict[str, str]:
         """Return the files, each with a text that changes with it."""
@@ -211,13 +215,14 @@ class Articles:
         if before is not None and slug not in self.slugs:
             raise ValueError("on a disk that does not tell capitals apart, the file is another article's")
         text = change(before.decode("utf-8", "surrogateescape") if before is not None else None)
-        after = _encode(text) if text is not None else None
+        after, store = _encode(text) if text is not None else None, self.keeper.store
+        self.page = self.wiki.parse(slug, after) if after is not None else None
+        self.places = lines.places(self.page, store) if self.page else []
         if after != before:
-            store, shown = self.keeper.store, lines.places(Page(slug, text), self.keeper.store) if text else []
             if before is None:  # a person may change it right after a kill
-                store.read_article(slug, "not yet", shown)
+                store.read_article(slug, "not yet", self.places)
             elif mark := self.settled_texts.get(slug):  # nobody is to take what it loses for a person's deletion
-                left = {place.id for place in shown}
+                left = {place.id for place in self.places}
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
             failpoints.reach("exchange.placed")
@@ -253,8 +258,8 @@ class Articles:
     def _order(self, ident: str) -> tuple[bool, bool, str, str]:
         """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
         part = ident.partition("#")[2]
-        fact, live = self.keeper.store.get(part), self.records.standing(ident)
-        heading = str(live.text) if live and live.kind == PROSE else ""  # a second wording's is after the first one's
+        fact, live = self.keeper.store.get(part), self.records.standing(ident) if part.startswith("p-") else None
+        heading = str(live.text) if live else ""  # a second wording's is after the first one's
         return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else heading, part
 
     def _change(self, page: Page, part: str, live: Record | None) -> None:
@@ -273,15 +278,14 @@ class Articles:
         elif self.records.current(part):
             self.waiting.add(page.slug)
 
-    def tell(self, name: str, text: str | None, stamp: str, _: Iterable[str]) -> None:
-        """Tell the keeper of statements what an article shows."""
+    def tell(self, name: str, _: str | None, stamp: str, __: Iterable[str]) -> None:
+        """Tell the keeper of statements what an article shows, which was rewritten just now."""
         slug, store = name.removeprefix(self.folder), self.keeper.store
-        if text is None or not stamp:
+        if self.page is None or not stamp:
             store.forget_article(slug)
             return
-        page = self.wiki.parse(slug, _encode(text))
-        adopt(page, self.keeper)
-        store.read_article(slug, stamp, lines.places(page, store))
+        adopt(self.page, self.keeper)
+        store.read_article(slug, stamp, self.places)
 
 
 def _encode(text: str) -> bytes:

@@ -81,7 +81,8 @@ class Claim:
     @property
     def id(self) -> str:
         """The id of the statement that the line shows, ``""`` when it shows none or connects several."""
-        return self.ids[0] if self.ids and not self.is_connection else ""
+        ids = self.ids
+        return ids[0] if ids and (len(ids) == 1 or self.is_own) else ""
 
     @property
     def is_connection(self) -> bool:
@@ -226,10 +227,11 @@ class Article:
     @classmethod
     def new(cls, slug: str, title: str, summary: str, day: date, key: str = "") -> Self:
         """Return a new page without claims; ``key``: its project."""
-        article = cls(slug, f"\n# {markdown.line(title)}\n\n{markdown.line(summary)}\n")
+        title = markdown.line(title)
+        article = cls(slug, f"\n# {title}\n\n{markdown.line(summary)}\n")
         days = {"created": day.isoformat(), "updated": day.isoformat()}
         article.front = markdown.Frontmatter.of(
-            {"title": markdown.line(title), "aliases": [], "tags": [], **days,
+            {"title": title, "aliases": [], "tags": [], **days,
              SUMMARY_DIGEST: _digest(article.summary), **({"project": key} if key else {})}
         )  # fmt: skip
         return article

@@ -191,7 +191,7 @@ def has_stale_summary(article: Article) -> bool:
     """Return whether a sentence of the summary tells what stands in the page's history, or that nothing else does."""
     ended = [claim.text for claim in article.history]
     return article.summary.startswith(NOTHING) or any(
-        _is_stale(part, article, ended) for part in _SENTENCE_END.split(article.summary)
+        _is_stale(part, article, ended) for part in (_SENTENCE_END.split(article.summary) if ended else ())
     )
 
 

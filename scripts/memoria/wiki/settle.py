@@ -350,14 +350,14 @@ def is_a_person(found: Iterable[Edit], store: Store) -> bool:
 
 def adopt(article: Article, keeper: Keeper, origins: Mapping[str, str] | None = None) -> None:
     """Let the store know the statements that are written on an article alone; ``origins``: of the entries it cites."""
-    undated, origins = _undated_day(article, keeper), _origins(article, keeper) if origins is None else origins
     own = [
-        replace(lines.unlogged_fact(article, section, claim, undated, origins), id=claim.id)
-        for section, _, claim in article.lines()
+        (section, claim) for section, _, claim in article.lines()
         if claim.is_own and not section.is_headed(HISTORY) and keeper.store.get(claim.id) is None
-    ]
+    ]  # fmt: skip
     if own:
-        keeper.store.put(article.slug, *own)
+        about = _undated_day(article, keeper), _origins(article, keeper) if origins is None else origins
+        facts = (replace(lines.unlogged_fact(article, *each, *about), id=each[1].id) for each in own)
+        keeper.store.put(article.slug, *facts)
 
 
 def _origins(article: Article, keeper: Keeper) -> dict[str, str]:
