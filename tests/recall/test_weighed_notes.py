@@ -46,11 +46,7 @@ def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str
 
 
 def ask(
-    paths: Paths,
-    prompt: str = ORDER,
-    session: str = "s1",
-    client: str = "new",
-    **env: str,
+    paths: Paths, prompt: str = ORDER, session: str = "s1", client: str = "new", **env: str
 ) -> dict[str, Any] | None:
     """Run the hook to its end and return what it printed; an ``old`` client cannot go on meanwhile."""
     fields = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "session_id": session, "cwd": "/nowhere/shop"}

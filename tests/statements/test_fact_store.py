@@ -13,16 +13,7 @@ from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from memoria.base.paths import Paths
 from memoria.ground import clock
 from memoria.statements.fact import GLOBAL
-from memoria.statements.store import (
-    HALF_SAVED_S,
-    MIGRATIONS,
-    Store,
-    find_leading,
-    half_save,
-    is_repeated,
-    repeat_mark,
-    score,
-)
+from memoria.statements.store import HALF_SAVED_S, MIGRATIONS, Store, find_leading, half_save, repeat_mark, score
 
 
 def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:
@@ -111,9 +102,8 @@ def test_a_text_without_its_last_line_end_is_half_saved_for_a_minute() -> None:
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Run the formatter.", "correction", importance=0.4), a_fact("Leave main.", "correction")])
-        top = find_leading(home.store, SHOP)[0]
-        assert top.content == "Leave main."
+        assert find_leading(home.store, SHOP)[0].content == "Leave main."
         home.take([a_fact("Run the formatter!", "correction", importance=0.4, day=1)])
         top = find_leading(home.store, SHOP)[0]
         assert top.content == "Run the formatter."
-        assert is_repeated(top)
+        assert repeat_mark(top)
