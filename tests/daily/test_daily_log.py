@@ -101,17 +101,6 @@ def test_no_text_can_forge_a_marker_a_heading_or_a_section(texts: list[str]) -> 
     assert sum(row.startswith("^e-") for row in text.splitlines()) == 1
 
 
-def test_what_a_person_wrote_stays_byte_for_byte(daily: DailyLog) -> None:
-    daily.append(entry("one"))
-    path = daily.path(DAY)
-    mine = path.read_bytes().replace(b"\n", b"\r\n") + b"My own note, \xff and all.\r\n"
-    path.write_bytes(mine)
-    assert not daily.append(entry("one"))
-    assert daily.append(entry("two"))
-    assert path.read_bytes().startswith(mine.rstrip(b"\r\n"))
-    assert [found.id for found in daily.entries(DAY)] == ["one", "two"]
-
-
 def _append(home: str, worker: int) -> None:
     daily = DailyLog(Paths(home))
     for number in range(10):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
@@ -87,7 +88,9 @@ def test_every_byte_of_a_person_stays_through_all_written_into_a_day(parts: tupl
             written.append(part)
             assert step()
             checked()
-        assert [fact.id for fact in log.read(DAY)] == ["l-bare", kept.id, moved.id]
+        found = [("l-bare", "Bare."), (kept.id, "Use pnpm."), (moved.id, moved.content)]
+        assert [(fact.id, fact.content) for fact in log.read(DAY)] == found
+        assert not log.change(gone, DAY)
         assert daily.rewrite(DAY, lambda text: forget_plan.without_lines(text, "falcon"))
         assert daily.edit(DAY, lambda day: day.append(tombstone("-", ["t7"])))
         assert daily.edit(DAY, lambda day: day.bury({"one"}))
@@ -215,6 +218,28 @@ def test_a_statement_stands_once_under_the_section_of_its_kind_beside_a_persons_
     (read,) = DayText(text).entries(DAY)
     assert read == whole
     assert parsed(text, DAY) == facts
+
+
+WRAPPED = [  # an @ stands where an id is added
+    ("- Ada asked\n  for tea.@\n* Bob\nasked her\n      too.@\n", ["Ada asked for tea.", "Bob asked her too."]),
+    ("- Ada asked\n  for tea.@\n\n  It was cold.\n  - Bob\n    drank it.\n", ["Ada asked for tea."]),
+    ("-\tTea\n\tis hot.@\n  > said\n  > Bob\n### Mine\n\n- [ ] Cool\n  it.\n", ["Tea is hot."]),
+    ("- Tea@\n| a |\n|---|\n- Run\n  this:\n  ```\n  - x\n  y\n  ```\n- Do\n  2. it\n", ["Tea"]),
+    ("**Action Items:**\n- Tea\n  cups\n\nMine\n====\n- My\r\n  tea@\n---\n- Hot@\n", ["My tea", "Hot"]),
+    ("- Ours\n  here ^own\n**Learned:**\n- [fact] My\n  tea@\n<!-- mine -->\n", ["My tea"]),
+]
+
+
+@pytest.mark.parametrize(("form", "said"), WRAPPED)
+def test_a_bullet_that_wraps_is_one_statement_and_keeps_its_lines(form: str, said: list[str]) -> None:
+    for mine in (form, form.replace("\r\n", "\n").replace("\n", "\r\n")):
+        day = DayText(f"---\ntags:\n- a\nb: c\n---\n{mine.replace('@', '')}")
+        day.mark(DAY, {}, {})
+        assert day.name(day.ids()) == len(said)
+        day = DayText(written := day.text)
+        assert ([line.learned.text for line in day.facts()], day.name(day.ids()), day.text) == (said, 0, written)
+        for row in mine.split("### Mine"):
+            assert row in re.sub(r" \^l-[0-9a-f]{8}", "@", written)
 
 
 def test_a_fact_of_an_entry_is_read_with_its_particulars_which_do_not_change_its_fingerprint() -> None:

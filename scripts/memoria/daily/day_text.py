@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -35,6 +35,7 @@ from memoria.daily.entry import (
     TOMBSTONE,
     Entry,
     Learned,
+    is_heading,
     is_ours,
     is_particulars,
     keys,
@@ -43,6 +44,7 @@ from memoria.daily.entry import (
     marker_line,
     read_entry,
     tombstone,
+    unwrapped,
     with_box,
     written_key,
 )
@@ -54,11 +56,16 @@ NAMED_CHARS = 600  # of an item or a paragraph of a person's that becomes a stat
 _BULLETS = ("-", "*", "+")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
-_SPLIT = Pattern(r"- \[[a-z]+\] (?!.*\^l-[0-9a-z]+$)")  # a statement whose id is not on its line
-_BELOW = Pattern(r"\s+(?:>|<!--|[-*+] )")
-_GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |\d+[.)] )\S")  # with what stands above
+# What begins a block and so ends the text of a list item (CommonMark 0.31, 4 and 5): an item, quote, heading, table,
+# comment, fence, rule or underline. Without indentation a label ends it too, and an entry's block id.
+_BLOCK = r"(?:[-*+]|\d+[.)])(?:\s|$)|[>|]|#{1,6}(?:\s|$)|<!--|```|~~~|[-=*_]+$"
+_ITEM_TEXT = Pattern(rf"\s*(?:[-*+]|\d+[.)])\s+(?!{_BLOCK})\S")
+_TEXT = Pattern(rf"(?!\*\*[A-Z][A-Za-z ]+:\*\*|\^e-)\s*(?!{_BLOCK})\S")
+_ANY = Pattern("")
+_FORMS = (_OPEN, _ANY), (QUOTE, QUOTE), (_ITEM_TEXT, _TEXT)  # what a row begins with, and how it goes on
+_GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |1[.)] )\S")  # with what stands above
 _LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
-_ITEM = Pattern(r"[-*+] (?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
+_ITEM = Pattern(r"(?s)[-*+][ \t]+(?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,7 @@ class _Span:
 
 
 class DayText:
-    """The rows of a day's file, each with its line ending."""
+    """The rows of a day's file, each with its line ending. The text of a list item is one row, however it wraps."""
 
     def __init__(self, text: str, aliases: Mapping[str, str] | None = None) -> None:
         """Split ``text``, which must have the line endings of the file.
@@ -141,7 +148,9 @@ class DayText:
         """
         self.aliases = aliases or {}
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors put one at the start of a file
-        lines = _join_lines(list(io.StringIO(text.removeprefix(self._mark), newline="")))
+        text = text.removeprefix(self._mark)
+        properties = text.removesuffix(markdown.split_frontmatter(text)[1])
+        lines = [*_lines(properties), *_join_lines(_lines(text.removeprefix(properties)))]
         self.rows = [line.rstrip("\r\n") for line in lines]
         self._ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
         own = {end for end in self._ends if end}
@@ -177,17 +186,17 @@ class DayText:
 
     def facts(self) -> Iterator[LearnedLine]:
         """Yield the learned facts that have an id, in order."""
-        inside, owner = self._spans_by_row(), ""
-        for number, row in enumerate(self.rows):
+        inside, owner, rows = self._spans_by_row(), "", list(map(unwrapped, self.rows))
+        for number, row in enumerate(rows):
             if row.startswith(_PART):
                 owner = named["project"] if (named := SESSION.fullmatch(row)) else ""
             match = LEARNED.fullmatch(row) if "^l-" in row else None
             if not match or not match["id"]:
                 continue
             end = number + 1
-            while end < len(self.rows) and (QUOTE.fullmatch(self.rows[end]) or PARTICULARS.fullmatch(self.rows[end])):
+            while end < len(rows) and (QUOTE.fullmatch(rows[end]) or PARTICULARS.fullmatch(rows[end])):
                 end += 1
-            learned = Learned(match["kind"] or "fact", match["text"], match["id"], tuple(self.rows[number + 1 : end]))
+            learned = Learned(match["kind"] or "fact", match["text"], match["id"], tuple(rows[number + 1 : end]))
             place: tuple[str, ...] = "", owner
             if span := inside.get(number):
                 key = written_key(span.marker)
@@ -211,7 +220,7 @@ class DayText:
             if match["box"] or label == "Action Items":
                 struck = STRUCK.fullmatch(match["text"])
                 is_open = (match["box"] or " ") == " " and not struck
-                yield ItemLine(span.marker[1], number, struck[1] if struck else match["text"], is_open)
+                yield ItemLine(span.marker[1], number, unwrapped(struck[1] if struck else match["text"]), is_open)
 
     def parts(self, day: date) -> Iterator[Part]:
         """Yield all parts of the text: its beginning, each entry, and each part under a heading of an entry's level.
@@ -290,7 +299,7 @@ class DayText:
     def _own_rows(self) -> list[bool]:
         """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""
         ours: list[bool] = []
-        for row in self.rows:
+        for row in map(unwrapped, self.rows):
             ours.append(is_ours(row) or (ours[-1:] == [True] and QUOTE.fullmatch(row) is not None))
         return ours
 
@@ -350,12 +359,12 @@ class DayText:
             for number in range(span.first, span.last) if span.marker[1] in entries else ():
                 row = self.rows[number].rstrip()
                 label = label if kept[number] else label_below(row, label)
-                by_hand = by_hand or (number > span.first and not kept[number] and HEADING.match(row) is not None)
+                by_hand = by_hand or (number > span.first and not kept[number] and is_heading(row))
                 text = "" if kept[number] else self._read_unnamed(number, label, by_hand=by_hand)
-                if text and text not in told:
-                    ident = sha256(f"{span.marker[1]} {text}")[:8]
-                    kind = KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
-                    self._put(number, number + 1, [f"{f'- [{kind}] {text}' if kind else row} ^l-{ident}"])
+                if text and unwrapped(text) not in told:
+                    ident = sha256(f"{span.marker[1]} {unwrapped(text)}")[:8]
+                    kind = f"[{KIND_IN[label]}] " if label in KIND_IN and not LEARNED.fullmatch(unwrapped(row)) else ""
+                    self._put(number, number + 1, [f"{row.removesuffix(text)}{kind}{text} ^l-{ident}"])
                     count += 1
         return count
 
@@ -421,12 +430,14 @@ class DayText:
             self.append("\n".join([heading, "", *rows]))
 
     def change(self, line: LearnedLine, learned: Learned) -> None:
-        """Replace the lines of a learned fact."""
-        self._put(line.first, line.end, learned_rows(learned))
+        """Replace the lines of a learned fact, but not its own row when that says the same."""
+        row, *below = learned_rows(learned)
+        is_same = (learned.kind, learned.text) == (line.learned.kind, line.learned.text)
+        self._put(line.first, line.end, [self.rows[line.first] if is_same else row, *below])
 
     def set_box(self, item: ItemLine, state: str) -> None:
         """Tick an action item's box or open it again; one that was ``DROPPED`` is struck through as well."""
-        self._put(item.row, item.row + 1, [with_box(self.rows[item.row], item.text, state)])
+        self._put(item.row, item.row + 1, [with_box(self.rows[item.row], state)])
 
     def remove(self, line: LearnedLine) -> None:
         """Remove a learned fact, and with it a ``### Learned`` heading that becomes empty."""
@@ -479,15 +490,32 @@ class DayText:
         self._ends[first:end] = [inner] * (len(rows) - 1) + [last] * bool(rows)
 
 
-def _join_lines(lines: Sequence[str]) -> list[str]:
-    """Return lines with those joined that a formatter made of one: of a statement, its quote or a comment."""
+def _lines(text: str) -> Iterator[str]:
+    return io.StringIO(text, newline="")
+
+
+def _join_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines with those joined that are one row: the text of a list item, a quote, or a comment of memoria's.
+
+    A comment loses its line breaks, which a formatter made; of all else they stay.
+    """
     joined: list[str] = []
-    for line in lines:
-        last = joined[-1].rstrip() if joined else ""
-        is_open = _OPEN.match(last) and not last.endswith("-->")
-        is_split = _SPLIT.match(last) and line[:1] in " \t" and not _BELOW.match(line)
-        if (is_open or is_split or (QUOTE.fullmatch(last) and QUOTE.fullmatch(line.rstrip()))) and line.strip():
-            joined[-1] = f"{last} {line.strip().removeprefix('> ')}{line[len(line.rstrip()) :]}"
-        else:
-            joined.append(line)
-    return joined
+    goes_on: re.Pattern[str] | None = None
+    for line, in_code in markdown.code_rows(lines):
+        row = line.rstrip()
+        if in_code or not (goes_on and row and goes_on.match(row)):
+            yield from _row(joined)
+            joined, goes_on = [], None
+            if not in_code:
+                goes_on = next((goes for form, goes in _FORMS if form.match(row)), None)
+        joined.append(line)
+        if row.endswith("-->") if goes_on is _ANY else goes_on is _TEXT and markdown.BLOCK_ID.search(row):
+            goes_on = None
+    yield from _row(joined)
+
+
+def _row(joined: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of one row as one text, if there are any."""
+    if joined:
+        row = "".join(joined).rstrip("\r\n")
+        yield (unwrapped(row) if _OPEN.match(row) else row) + joined[-1][len(joined[-1].rstrip("\r\n")) :]

@@ -145,10 +145,12 @@ LEARNED = Pattern(  # a person's own line may have nothing but the id, and any m
     r"(?=- \[[a-z]+\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)(?:[ \t]*(?:[-*+>|\u2022]|\d+[.)])[ \t]+)*"
     r"(?:\[(?P<kind>[a-z]+)\] )?(?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
 )
-BOX = Pattern(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
-STRUCK = Pattern(r"~~(.+)~~")
+BOX = Pattern(r"(?s)(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
+STRUCK = Pattern(r"(?s)~~(.+)~~")
 OPEN, TICKED, DROPPED = "", "x", "~"  # states of an action item
 QUOTE = Pattern(r"[ \t]+> (.*)")
+_UNDERLINE = Pattern(r"(?:=+|--+)[ \t]*")  # of a heading, or a rule
+_BREAK = Pattern(r"[ \t]*(?:\r\n|[\r\n])[ \t]*(?:> )?")
 _ENDED = Pattern(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
 PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
@@ -223,7 +225,7 @@ def read_entry(
     """
     named = HEADING.match(rows[0]) if rows else None
     said = _Said()
-    said.read(rows[bool(named) :])
+    said.read([unwrapped(row) for row in rows[bool(named) :]])
     title = heading["title"] if heading else rows[0].lstrip("# ").strip() if named else ""
     key = written_key(marker)
     if not title and marker[5] == HAND:
@@ -290,7 +292,17 @@ class _Said:
 def label_below(row: str, label: str) -> str:
     """Return the label of what stands below a row, which itself stands under ``label``; a heading ends it."""
     found = LABEL.match(row) if row.startswith("**") else None
-    return found["label"] if found else "" if HEADING.match(row) else label
+    return found["label"] if found else "" if is_heading(row) else label
+
+
+def is_heading(row: str) -> bool:
+    """Return whether what stands above a row ends with it, which is a heading or the line under one."""
+    return HEADING.match(row) is not None or _UNDERLINE.fullmatch(row) is not None
+
+
+def unwrapped(row: str) -> str:
+    """Return a row of a day's text as one line."""
+    return _BREAK.sub(" ", row) if "\n" in row or "\r" in row else row
 
 
 def _item(row: str) -> str:
@@ -300,11 +312,13 @@ def _item(row: str) -> str:
     return struck[1] if struck else text
 
 
-def with_box(row: str, text: str, state: str) -> str:
+def with_box(row: str, state: str) -> str:
     """Return the row of an action item in another state: ``OPEN``, ``TICKED`` or ``DROPPED``."""
     match = BOX.fullmatch(row)
     if match is None:
         return row
+    struck = STRUCK.fullmatch(match["text"])
+    text = struck[1] if struck else match["text"]
     shown = f"~~{text}~~" if state == DROPPED else text
     return f"{match['before']}[{'x' if state else ' '}] {shown}{match['after']}"
 

@@ -65,9 +65,9 @@ class Day(DayText):
             name = f"e-{ident}" if ident != "-" else f"t-{'.'.join(turns)}"
             yield Piece(name, FORGET, f"{day}\n{'.'.join(turns)}")
         learned, items = list(self.facts()), list(self.items())
-        rows = list(self.rows)
+        rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in self.rows]  # those that wrap
         for item in items:
-            rows[item.row] = with_box(rows[item.row], item.text, OPEN)
+            rows[item.row] = with_box(rows[item.row], OPEN)
         spans = self._spans()
         by_hand = {span.marker[1] for span in spans if span.marker[5] == HAND}
         for line in learned:
@@ -101,7 +101,8 @@ class Day(DayText):
         day, time, _, bare = entry_of(text)
         known = {learned.id for learned in statements}
         there = [line.learned for line in self.facts() if line.entry == ident and line.learned.id not in known]
-        block = _block(ident, bare, [*there, *statements], day)
+        own = {line.learned.id: self.rows[line.first : line.end] for line in self.facts()}
+        block = _block(ident, bare, [*there, *statements], day, own)
         if span := next((span for span in self._spans() if span.marker[1] == ident), None):
             self._put(span.first, span.last + 1, block)
         else:
@@ -188,8 +189,11 @@ def _bullet(row: str) -> str:
     return row[:2] * row.startswith(("- ", "* ", "+ "))
 
 
-def _block(ident: str, bare: str, statements: Sequence[Learned], day: date) -> list[str]:
-    """Return the lines of an entry with its statements, each in its section, or where a person wrote it."""
+def _block(ident: str, bare: str, statements: Sequence[Learned], day: date, own: Mapping[str, list[str]]) -> list[str]:
+    """Return the lines of an entry with its statements, each in its section, or where a person wrote it.
+
+    ``own``: the rows of each statement as they stand here.
+    """
     *rows, marker = bare.split("\n")
     rows = _strip(rows)
     known = {learned.id: learned for learned in statements}
@@ -199,16 +203,20 @@ def _block(ident: str, bare: str, statements: Sequence[Learned], day: date) -> l
         if there.startswith("^l-"):
             left.pop(there[1:], None)
             learned = known.get(there[1:])
-            rows[number : number + 1] = _by_hand(_bullet(rows[number]), learned, marker, day) if learned else []
+            row = f"{_bullet(rows[number])}{learned.text} ^{learned.id}" if learned else ""
+            forms = own.get(there[1:], [row]), [row]
+            rows[number : number + 1] = _by_hand(forms, learned, marker, day) if learned else []
     rows = _with_statements([*rows, ""], list(left.values()))
     return [*rows, f"^e-{ident}", "", marker]
 
 
-def _by_hand(bullet: str, learned: Learned, marker: str, day: date) -> list[str]:
-    """Return the lines of a statement in an entry that a person wrote: nothing but their row, if it says it all."""
-    row = f"{bullet}{learned.text} ^{learned.id}"
-    told = [lines.to_learned(fact) for fact in lines.of_day(DayText(f"{row}\n{marker}\n"), day)]
-    return [row] if told == [learned] or not learned.below else learned_rows(learned)
+def _by_hand(forms: Iterable[list[str]], learned: Learned, marker: str, day: date) -> list[str]:
+    """Return the lines of a statement in an entry that a person wrote: the first of these forms that says it all."""
+    for rows in forms:
+        told = [lines.to_learned(fact) for fact in lines.of_day(DayText("\n".join([*rows, marker, ""])), day)]
+        if told == [learned] or not learned.below:
+            return rows
+    return learned_rows(learned)
 
 
 def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:

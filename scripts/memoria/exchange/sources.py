@@ -114,6 +114,7 @@ class Days:
             entry = ident.removeprefix("e-")
             if ident in wrong:
                 rows.put_entry(entry, bare, [to_learned(fact) for fact in statements.pop(entry, ())])
+                rows = Day(rows.text)  # where a box of several lines is one row
             for part in self.records.parts(ident):
                 rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
         for entry, facts in statements.items():
