@@ -233,6 +233,8 @@ def test_a_bullet_that_wraps_is_one_statement_and_keeps_its_lines(form: str, sai
         day.mark(DAY, {}, {})
         assert day.name(day.ids()) == len(said)
         day = DayText(written := day.text)
+        for line in filter(lambda line: not line.learned.below, day.facts()):
+            day.change(line, line.learned)
         assert ([line.learned.text for line in day.facts()], day.name(day.ids()), day.text) == (said, 0, written)
         for row in mine.split("### Mine"):
             assert row in re.sub(r" \^l-[0-9a-f]{8}", "@", written)

@@ -59,8 +59,7 @@ def test_a_tick_of_one_copy_closes_all_that_stand_and_none_that_is_written_later
     assert texts(items) == []
     assert f"- [x] {RETRY}" in items.daily.text(TUESDAY)
     write(items, "c", RETRY, day=date(2026, 11, 18))
-    assert texts(items) == [RETRY]
-    assert [item.day for item in items.of("shop-000000")] == ["2026-11-18"]
+    assert (texts(items), [item.day for item in items.of("shop-000000")]) == ([RETRY], ["2026-11-18"])
 
 
 def test_an_older_copy_is_not_open_after_a_later_one_was_closed_before_the_list_existed(items: OpenItems) -> None:

@@ -62,8 +62,7 @@ def test_a_rich_line_inside_an_entry_leaves_the_entry_whole() -> None:
     text = render(entry()).replace("- [fact] A bare line of an older log. ^l-aaaa\n", rendered(told))
     assert parsed(text, DAY) == [told]
     (found,) = DayText(text).entries(DAY)
-    assert [one.id for one in found.learned] == [told.id]
-    assert found.turns == ("t1",)
+    assert ([one.id for one in found.learned], found.turns) == ([told.id], ("t1",))
 
 
 def test_a_summary_cannot_forge_a_fact() -> None:

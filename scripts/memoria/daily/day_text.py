@@ -430,10 +430,12 @@ class DayText:
             self.append("\n".join([heading, "", *rows]))
 
     def change(self, line: LearnedLine, learned: Learned) -> None:
-        """Replace the lines of a learned fact, but not its own row when that says the same."""
+        """Replace the lines of a learned fact, but not its own row when that is in order and says the same."""
         row, *below = learned_rows(learned)
-        is_same = (learned.kind, learned.text) == (line.learned.kind, line.learned.text)
-        self._put(line.first, line.end, [self.rows[line.first] if is_same else row, *below])
+        own = self.rows[line.first]
+        is_same = (line.learned.kind, line.learned.text) == (learned.kind, learned.text)
+        is_whole = is_ours(unwrapped(own)) or line.session == "-"  # in whose entries a line needs no kind
+        self._put(line.first, line.end, [own if is_same and is_whole else row, *below])
 
     def set_box(self, item: ItemLine, state: str) -> None:
         """Tick an action item's box or open it again; one that was ``DROPPED`` is struck through as well."""
