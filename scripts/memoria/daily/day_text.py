@@ -44,7 +44,7 @@ from memoria.daily.entry import (
     marker_line,
     read_entry,
     tombstone,
-    unwrapped,
+    unwrap,
     with_box,
     written_key,
 )
@@ -186,7 +186,7 @@ class DayText:
 
     def facts(self) -> Iterator[LearnedLine]:
         """Yield the learned facts that have an id, in order."""
-        inside, owner, rows = self._spans_by_row(), "", list(map(unwrapped, self.rows))
+        inside, owner, rows = self._spans_by_row(), "", list(map(unwrap, self.rows))
         for number, row in enumerate(rows):
             if row.startswith(_PART):
                 owner = named["project"] if (named := SESSION.fullmatch(row)) else ""
@@ -220,7 +220,7 @@ class DayText:
             if match["box"] or label == "Action Items":
                 struck = STRUCK.fullmatch(match["text"])
                 is_open = (match["box"] or " ") == " " and not struck
-                yield ItemLine(span.marker[1], number, unwrapped(struck[1] if struck else match["text"]), is_open)
+                yield ItemLine(span.marker[1], number, unwrap(struck[1] if struck else match["text"]), is_open)
 
     def parts(self, day: date) -> Iterator[Part]:
         """Yield all parts of the text: its beginning, each entry, and each part under a heading of an entry's level.
@@ -299,7 +299,7 @@ class DayText:
     def _own_rows(self) -> list[bool]:
         """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""
         ours: list[bool] = []
-        for row in map(unwrapped, self.rows):
+        for row in map(unwrap, self.rows):
             ours.append(is_ours(row) or (ours[-1:] == [True] and QUOTE.fullmatch(row) is not None))
         return ours
 
@@ -361,9 +361,9 @@ class DayText:
                 label = label if kept[number] else label_below(row, label)
                 by_hand = by_hand or (number > span.first and not kept[number] and is_heading(row))
                 text = "" if kept[number] else self._read_unnamed(number, label, by_hand=by_hand)
-                if text and unwrapped(text) not in told:
-                    ident = sha256(f"{span.marker[1]} {unwrapped(text)}")[:8]
-                    kind = f"[{KIND_IN[label]}] " if label in KIND_IN and not LEARNED.fullmatch(unwrapped(row)) else ""
+                if text and unwrap(text) not in told:
+                    ident = sha256(f"{span.marker[1]} {unwrap(text)}")[:8]
+                    kind = f"[{KIND_IN[label]}] " if label in KIND_IN and not LEARNED.fullmatch(unwrap(row)) else ""
                     self._put(number, number + 1, [f"{row.removesuffix(text)}{kind}{text} ^l-{ident}"])
                     count += 1
         return count
@@ -434,7 +434,7 @@ class DayText:
         row, *below = learned_rows(learned)
         own = self.rows[line.first]
         is_same = (line.learned.kind, line.learned.text) == (learned.kind, learned.text)
-        is_whole = is_ours(unwrapped(own)) or line.session == "-"  # in whose entries a line needs no kind
+        is_whole = is_ours(unwrap(own)) or line.session == "-"  # in whose entries a line needs no kind
         self._put(line.first, line.end, [own if is_same and is_whole else row, *below])
 
     def set_box(self, item: ItemLine, state: str) -> None:
@@ -520,4 +520,4 @@ def _row(joined: Sequence[str]) -> Iterator[str]:
     """Yield the lines of one row as one text, if there are any."""
     if joined:
         row = "".join(joined).rstrip("\r\n")
-        yield (unwrapped(row) if _OPEN.match(row) else row) + joined[-1][len(joined[-1].rstrip("\r\n")) :]
+        yield (unwrap(row) if _OPEN.match(row) else row) + joined[-1][len(joined[-1].rstrip("\r\n")) :]

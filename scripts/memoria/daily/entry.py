@@ -225,7 +225,7 @@ def read_entry(
     """
     named = HEADING.match(rows[0]) if rows else None
     said = _Said()
-    said.read([unwrapped(row) for row in rows[bool(named) :]])
+    said.read([unwrap(row) for row in rows[bool(named) :]])
     title = heading["title"] if heading else rows[0].lstrip("# ").strip() if named else ""
     key = written_key(marker)
     if not title and marker[5] == HAND:
@@ -300,7 +300,7 @@ def is_heading(row: str) -> bool:
     return HEADING.match(row) is not None or _UNDERLINE.fullmatch(row) is not None
 
 
-def unwrapped(row: str) -> str:
+def unwrap(row: str) -> str:
     """Return a row of a day's text as one line."""
     return _BREAK.sub(" ", row) if "\n" in row or "\r" in row else row
 
