@@ -32,10 +32,8 @@ from memoria.ground.said import row_words, words
 from memoria.search.words import fold, holds
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
-from memoria.transcripts import clients
+from memoria.transcripts import clients, intake
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.clients import Client
-from memoria.transcripts.intake import regular
 from memoria.transcripts.screen import MIN_TEXT
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import index_page
@@ -310,7 +308,7 @@ class _Planner:
         names = self._sessions(plan)
         for job in self.spool.jobs(*self.boxes):
             path = next(path for box in self.boxes if (path := Path(box, job.name)).exists())
-            turns = job_turns(path)
+            turns = intake.job_turns(path)
             if job.session in names:
                 plan.jobs[str(path)] = [key for key, _ in turns]
             elif keys := [key for key, text in turns if key in gone or holds(text, plan.needle)]:
@@ -435,29 +433,8 @@ def _transcript_of(cursor: Path) -> str:
 
 def _lines(transcript: str) -> Iterator[bytes]:
     """Yield the lines of a transcript; nothing when it is gone."""
-    with suppress(OSError), regular(transcript) as file:
+    with suppress(OSError), intake.regular(transcript) as file:
         yield from file
-
-
-def _client(header: bytes) -> Client:
-    """Return the agent whose lines follow a job's header."""
-    try:
-        return clients.by_name(json.loads(header).get("agent"))
-    except (ValueError, AttributeError):
-        return clients.CLAUDE
-
-
-def job_turns(path: Path) -> list[tuple[str, str]]:
-    """Return the keys and texts of a job's turns."""
-    return [(key, text) for _, turns in job_lines(path) for key, text in turns]
-
-
-def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
-    """Yield each line of a job after its header, with the keys and texts of the turns in it."""
-    with path.open("rb") as file:
-        reader = Reader(with_sides=True, decode=_client(file.readline()).decoder())
-        for line in file:
-            yield line, [(turn.key, turn.words) for turn in reader.read([line])]
 
 
 def _has_prose(article: Article) -> bool:

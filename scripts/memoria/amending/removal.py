@@ -37,6 +37,7 @@ from memoria.index.index import Index
 from memoria.pages import page, refresh
 from memoria.search.words import fold, holds
 from memoria.statements.keeper import Keeper, Outbox
+from memoria.transcripts import intake
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
 from memoria.wiki.settle import Settle
@@ -143,10 +144,10 @@ def _spool(home: Home, plan: Plan) -> None:
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
-        lines = [line for line, turns in forget_plan.job_lines(path)
+        lines = [line for line, turns in intake.job_lines(path)
                  if not any(key in gone for key, _ in turns) and not held(line.decode("utf-8", "replace"))]  # fmt: skip
         files.replace(path, b"".join([header, b"\n", *lines]))
-        if not forget_plan.job_turns(path):
+        if not intake.job_turns(path):
             path.unlink()
             path.with_name(path.name + ".why").unlink(missing_ok=True)
 

@@ -10,8 +10,8 @@ records that this text stood for. A scan reads the files that have changed since
 - The text is the one that was shown: nothing happened.
 - It is the text of a live record: what stands there is known already. So it is after a kill between the writing of a
   file and the note about it, and so on a machine that meets others with files of its own.
-- No file here ever showed it, and a live record has replaced it: an old copy of the file. It is no news, and the
-  application brings it up to date. No time is asked, neither the file's nor a clock's.
+- A live record has replaced it, and no file here ever showed it, or its words say that they are the older: an old copy
+  of the file. It is no news, and the application brings it up to date. No file's time is asked.
 - Otherwise it is an edit, by a person or by memoria: a record that replaces the dots that were *shown*, not those that
   have come since. Of two edits of one text neither is chosen.
 

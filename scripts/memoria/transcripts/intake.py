@@ -8,12 +8,14 @@ of the turns.
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from memoria.base import paths
@@ -290,3 +292,24 @@ def _begins_new(turn: Turn, held: list[Turn], size: int, limit: int, zone: clock
     if not times or not turn.time or abs(turn.time - times[-1]) < NIGHT:
         return False
     return zone.day(times[0]) != zone.day(turn.time)
+
+
+def _client(header: bytes) -> Client:
+    """Return the agent whose lines follow a job's header."""
+    try:
+        return clients.by_name(json.loads(header).get("agent"))
+    except (ValueError, AttributeError):
+        return clients.CLAUDE
+
+
+def job_turns(path: Path) -> list[tuple[str, str]]:
+    """Return the keys and texts of a job's turns."""
+    return [(key, text) for _, turns in job_lines(path) for key, text in turns]
+
+
+def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
+    """Yield each line of a job after its header, with the keys and texts of the turns in it."""
+    with path.open("rb") as file:
+        reader = Reader(with_sides=True, decode=_client(file.readline()).decoder())
+        for line in file:
+            yield line, [(turn.key, turn.words) for turn in reader.read([line])]
