@@ -178,8 +178,16 @@ class Section:
         return rows
 
     def put(self, number: int, row: str) -> None:
-        """Replace the text of the list item that begins at ``number``; what is nested in it stays."""
-        self.rows[number : number + len(self._text_rows(number))] = [row]
+        """Replace the text of the list item that begins at ``number``; what is nested in it stays.
+
+        So do its bullet and line breaks when something is added at the end.
+        """
+        rows = self._text_rows(number)
+        last, text = number + len(rows) - 1, " ".join(rows)[2:]
+        if row[2:].startswith(text):
+            self.rows[last] = self.rows[last].rstrip() + row[2 + len(text) :]
+        else:
+            self.rows[number : last + 1] = [row]
 
     def cut(self, number: int) -> list[str]:
         """Remove the list item that begins at ``number``, and return its rows, the text as one."""

@@ -276,7 +276,7 @@ class Settle:
         if len(found) == 1:
             article.give_to(*found)
         store, undated = self.keeper.store, _undated_day(article, self.keeper)
-        for section, number, claim in lines.unnamed_lines(article):
+        for section, number, claim in reversed(lines.unnamed_lines(article)):  # what wraps may become one row
             fact = lines.unlogged_fact(article, section, claim, undated, origins)
             held = (fact.project, GLOBAL)
             alike = (other for other in store.twins(fact) if other.project in held and store.day(other.id))
