@@ -213,17 +213,18 @@ class Articles:
         slug = name.removeprefix(self.folder)
         path = self.wiki.path(slug)
         before = self.swap.read(path) if slug in self.slugs or path.exists() else None
-        if before is not None and slug not in self.slugs:
-            raise ValueError("on a disk that does not tell capitals apart, the file is another article's")
-        text = change(before.decode("utf-8", "surrogateescape") if before is not None else None)
+        text = before.decode("utf-8", "surrogateescape") if before is not None else None
+        if text is not None and self.settled_texts.get(slug) != self.mark(name, text):
+            raise ValueError("a person has just saved it, or it is the article of a name with other capitals")
+        text = change(text)
         after, store = _encode(text) if text is not None else None, self.keeper.store
         self.page = self.wiki.parse(slug, after) if after is not None else None
         self.places = lines.places(self.page, store) if self.page else []
         if after != before:
             if before is None:  # a person may change it right after a kill
                 store.read_article(slug, "not yet", self.places)
-            elif mark := self.settled_texts.get(slug):  # nobody is to take what it loses for a person's deletion
-                left = {place.id for place in self.places}
+            else:  # nobody is to take what it loses for a person's deletion
+                left, mark = {place.id for place in self.places}, self.settled_texts[slug]
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
             failpoints.reach("exchange.placed")
