@@ -20,10 +20,6 @@ from memoria.statements.lines import Lines
 DAY = date(2026, 11, 16)
 
 
-def made(tmp_path: Path) -> Lines:
-    return Lines(DailyLog(Paths(str(tmp_path))))
-
-
 def entry(**given: object) -> Entry:
     learned = (Learned("fact", "A bare line of an older log.", "l-aaaa"),)
     usual = Entry("01k9x2", DAY, "14:05", "s-9", "shop", SHOP, "Fix it", context="c", learned=learned, turns=("t1",))
@@ -71,7 +67,7 @@ def test_a_summary_cannot_forge_a_fact() -> None:
 
 
 def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) -> None:
-    log = made(tmp_path)
+    log = Lines(DailyLog(Paths(str(tmp_path))))
     gone = a_fact("Deploys happen on Mondays only.")
     log.add(gone, DAY, "09:00", "shop")
     log.daily.append(entry())

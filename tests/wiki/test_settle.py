@@ -478,7 +478,7 @@ def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:
     path = Path(home.home.paths.knowledge, "concepts", "old.md")
     path.parent.mkdir(parents=True)
     path.write_text(
-        text := "# Old\n\n## Behaviour\n\n* Uploads use\n  the queue.\n- Two.\n\n  More.\n- Three.\n  - no\n"
+        text := "# Old\n\n## Behaviour\n\n* Uploads\nuse the\n  queue.\n- Two.\n\n  More.\n- Three.\n  - no\n"
     )
     home.settle()
     assert "Uploads use the queue." in home.facts()

@@ -56,13 +56,9 @@ NAMED_CHARS = 600  # of an item or a paragraph of a person's that becomes a stat
 _BULLETS = ("-", "*", "+")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
-# What begins a block and so ends the text of a list item (CommonMark 0.31, 4 and 5): an item, quote, heading, table,
-# comment, fence, rule or underline. Without indentation a label ends it too, and an entry's block id.
-_BLOCK = r"(?:[-*+]|\d+[.)])(?:\s|$)|[>|]|#{1,6}(?:\s|$)|<!--|```|~~~|[-=*_]+$"
-_ITEM_TEXT = Pattern(rf"\s*(?:[-*+]|\d+[.)])\s+(?!{_BLOCK})\S")
-_TEXT = Pattern(rf"(?!\*\*[A-Z][A-Za-z ]+:\*\*|\^e-)\s*(?!{_BLOCK})\S")
 _ANY = Pattern("")
-_FORMS = (_OPEN, _ANY), (QUOTE, QUOTE), (_ITEM_TEXT, _TEXT)  # what a row begins with, and how it goes on
+# what a row begins with, and how it goes on
+_FORMS = (_OPEN, _ANY), (QUOTE, QUOTE), (markdown.ITEM_TEXT, markdown.MORE_TEXT)
 _GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |1[.)] )\S")  # with what stands above
 _LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
 _ITEM = Pattern(r"(?s)[-*+][ \t]+(?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
@@ -511,7 +507,7 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
             if not in_code:
                 goes_on = next((goes for form, goes in _FORMS if form.match(row)), None)
         joined.append(line)
-        if row.endswith("-->") if goes_on is _ANY else goes_on is _TEXT and markdown.BLOCK_ID.search(row):
+        if row.endswith("-->") if goes_on is _ANY else goes_on is markdown.MORE_TEXT and markdown.BLOCK_ID.search(row):
             goes_on = None
     yield from _row(joined)
 

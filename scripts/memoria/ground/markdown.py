@@ -322,6 +322,11 @@ def first_heading(rows: Iterable[str]) -> str:
     return ""
 
 
+# What begins a block and so ends the text of a list item (CommonMark 0.31, 4 and 5): an item, quote, heading, table,
+# comment, fence, rule or underline. Without indentation a label ends it too, and an entry's block id.
+_BLOCK = r"(?:[-*+]|\d+[.)])(?:\s|$)|[>|]|#{1,6}(?:\s|$)|<!--|```|~~~|[-=*_]+$"
+ITEM_TEXT = Pattern(rf"\s*(?:[-*+]|\d+[.)])\s+(?!{_BLOCK})\S")
+MORE_TEXT = Pattern(rf"(?!\*\*[A-Z][A-Za-z ]+:\*\*|\^e-)\s*(?!{_BLOCK})\S")
 BLOCK_ID = Pattern(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
 
 _CLOSE = Pattern(r"(?m)^---[ \t\r]*$")

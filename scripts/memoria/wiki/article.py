@@ -34,7 +34,7 @@ _SINCE = "  - Since then: "  # begins the row below a claim of the history that 
 SINCE_ROWS = (_SINCE, "  - Why: ")  # the second as earlier versions wrote it
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-(?:0\d|1[0-2])-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
-_NESTED = re.compile(r"\s+(?:[-*+>] |\d+[.)] |<!--|```|~~~)")  # an indented row that is no more of the text above it
+_LINK = re.compile(r"\s+[\[^]")  # in a row of its own, which a formatter made
 _BULLET = re.compile(r"[-*+] ")
 STATEMENT = re.compile(r"\^(l-[0-9a-z]{1,40})")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
@@ -170,9 +170,9 @@ class Section:
     def _text_rows(self, number: int) -> list[str]:
         """Return the rows of a list item's text, which a formatter may have wrapped."""
         rows = [self.rows[number].rstrip()]
-        for row in self.rows[number + 1 : self.block(number)]:
+        for row in map(self.rows.__getitem__, range(number + 1, len(self.rows))):
             is_whole = rows[-1].endswith("]]") or markdown.BLOCK_ID.search(rows[-1])
-            if _NESTED.match(row) or (is_whole and row.lstrip()[:1] not in ("[", "^")):
+            if not markdown.MORE_TEXT.match(row.rstrip()) or (is_whole and not _LINK.match(row)):
                 break
             rows.append(row.strip())
         return rows
@@ -198,7 +198,7 @@ class Section:
 
     def block(self, number: int) -> int:
         """Return the row number after the list item that begins at ``number``, including its indented lines."""
-        end = number + 1
+        end = number + len(self._text_rows(number))
         while end < len(self.rows) and self.rows[end][:1] in (" ", "\t") and self.rows[end].strip():
             end += 1
         return end
