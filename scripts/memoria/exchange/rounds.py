@@ -281,6 +281,8 @@ class Round:
                     left.remove(whole)
                     for number, file in enumerate(names := source.files(whole), 1):
                         plan.setdefault((number == len(names), file), []).append(whole)
+                if plan:
+                    self.keeper.refresh()  # new statements, which the articles link
                 for (_, file), idents in sorted(plan.items()):
                     left |= set(idents) - self._write_file(source, file, idents) | source.waiting
         with self.records.transaction():

@@ -186,12 +186,6 @@ class Articles:
         """The articles as ``wiki.settle`` read them, each with a text that changes with its file."""
         return self.keeper.store.articles()
 
-    @cached_property
-    def slugs(self) -> set[str]:
-        """The articles that are there."""
-        self.keeper.refresh()  # new statements, which the articles link
-        return set(self.wiki.slugs())
-
     def files(self, whole: str) -> list[str]:
         """Return the file of an article; none when nothing is to be done."""
         about = self.records.standing(whole)
@@ -212,7 +206,7 @@ class Articles:
         """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
         slug = name.removeprefix(self.folder)
         path = self.wiki.path(slug)
-        before = self.swap.read(path) if slug in self.slugs or path.exists() else None
+        before = self.swap.read(path) if slug in self.settled_texts or path.exists() else None
         text = before.decode("utf-8", "surrogateescape") if before is not None else None
         if text is not None and self.settled_texts.get(slug) != self.mark(name, text):
             raise ValueError("a person has just saved it, or it is the article of a name with other capitals")
@@ -228,7 +222,6 @@ class Articles:
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
             failpoints.reach("exchange.placed")
-            self.slugs.add(slug)
 
     def compose(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
         """Return the text with what is ``wrong`` in it as it is in the records; None for no article."""
