@@ -497,23 +497,29 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
 
     A comment loses its line breaks, which a formatter made; of all else they stay.
     """
-    joined: list[str] = []
-    goes_on: re.Pattern[str] | None = None
+    joined, goes_on = "", None
     for line, in_code in markdown.code_rows(lines):
         row = line.rstrip()
-        if in_code or not (goes_on and row and goes_on.match(row)):
-            yield from _row(joined)
-            joined, goes_on = [], None
-            if not in_code:
-                goes_on = next((goes for form, goes in _FORMS if form.match(row)), None)
-        joined.append(line)
-        if row.endswith("-->") if goes_on is _ANY else goes_on is markdown.MORE_TEXT and markdown.BLOCK_ID.search(row):
+        if goes_on and row and not in_code and goes_on.match(row):
+            joined += line
+        else:
+            if joined:
+                yield _row(joined)
+            joined, goes_on = line, None if in_code or not row else _goes_on(row)
+        if (goes_on is _ANY and row.endswith("-->")) or (
+            goes_on is markdown.MORE_TEXT and markdown.BLOCK_ID.search(row)
+        ):
             goes_on = None
-    yield from _row(joined)
-
-
-def _row(joined: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of one row as one text, if there are any."""
     if joined:
-        row = "".join(joined).rstrip("\r\n")
-        yield (unwrap(row) if _OPEN.match(row) else row) + joined[-1][len(joined[-1].rstrip("\r\n")) :]
+        yield _row(joined)
+
+
+def _goes_on(row: str) -> re.Pattern[str] | None:
+    """Return what a line looks like that belongs to the one before it, None where none does."""
+    return next((goes_on for form, goes_on in _FORMS if form.match(row)), None)
+
+
+def _row(joined: str) -> str:
+    """Return the lines of one row as its text and its line end."""
+    row = joined.rstrip("\r\n")
+    return unwrap(row) + joined[len(row) :] if "\n" in row and _OPEN.match(row) else joined
