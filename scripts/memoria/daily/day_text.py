@@ -522,4 +522,5 @@ def _goes_on(row: str) -> re.Pattern[str] | None:
 def _row(joined: str) -> str:
     """Return the lines of one row as its text and its line end."""
     row = joined.rstrip("\r\n")
-    return unwrap(row) + joined[len(row) :] if "\n" in row and _OPEN.match(row) else joined
+    flat = unwrap(row)
+    return flat + joined[len(row) :] if flat != row and _OPEN.match(row) else joined
