@@ -53,8 +53,8 @@ def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> 
     assert tally.lost > 0
 
 
-REACHED = re.compile(r'failpoints\.reached\("([\w.]+)"\)')
-ENDS = re.findall(r'failpoints\.reached\(step \+ "\.(\w+)"\)', Path(atomic.__file__).read_text(encoding="utf-8"))
+REACHED = re.compile(r'failpoints\.reach\("([\w.]+)"\)')
+ENDS = re.findall(r'failpoints\.reach\(step \+ "\.(\w+)"\)', Path(atomic.__file__).read_text(encoding="utf-8"))
 
 
 def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
