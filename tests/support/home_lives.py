@@ -141,7 +141,7 @@ class Machine:
 class _Away(Folder):
     """A carrier that cannot be reached."""
 
-    def listed(self) -> set[carriers.Place]:
+    def list_files(self) -> set[carriers.Place]:
         raise CarrierError("away")
 
 
