@@ -168,6 +168,7 @@ class Life:
         self.machines = [self.machine(name, folder / name, self.address, self.rng) for name in names]
         self.number = 0
         self.replaced: set[str] = set()
+        self.unsettled: set[str] = set()  # replaced where a kill left open whether they had come: both may stand
         self.forgotten: set[str] = set()
         self.said: set[str] = set()
         self.owner: dict[str, str] = {}  # of a word: the statement in which it was said
@@ -264,7 +265,7 @@ class Life:
             new = self._word()
             line = f"{fact.content} ^{fact.id}"
             self._save(machine, lambda text: text.replace(line, line.replace(old, new)), line)
-            self.replaced.add(old)
+            (self.unsettled if machine.is_torn else self.replaced).add(old)
             self.owner[new] = _root(fact)
 
     def _rewrite(self, machine: Machine) -> None:
@@ -455,7 +456,7 @@ class Life:
         for word in sorted(self.said - self.notes):
             if word in self.forgotten and shown[word]:
                 yield f"back: {word}"
-            elif word not in self.forgotten | self.replaced and not shown[word] and not self._went(word):
+            elif word not in self.forgotten | self.replaced | self.unsettled and not (shown[word] or self._went(word)):
                 yield f"lost: {word}"
             if word in self.replaced and shown[word]:
                 yield f"old again: {word}"
