@@ -367,7 +367,7 @@ def test_an_answer_that_ollama_cut_is_a_bad_answer(stack: ExitStack) -> None:
     reply = {"message": {"content": '{"worth_saving": true}'}, "done_reason": "length"}
     with pytest.raises(BadAnswerError, match="maximum length") as caught:
         _ollama(stack, reply)[0].complete(FLUSH)
-    assert caught.value.usage == Usage(), "the reply names none"
+    assert caught.value.usage == Usage(0, 0), "the reply names none"
 
 
 @pytest.mark.parametrize(("said", "told"), [

@@ -71,7 +71,7 @@ class Machine:
         self.is_torn = False  # its last exchange was killed, so that it does not know yet what it has written
 
     @contextmanager
-    def at_work(self, reached: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    def at_work(self, reached: Callable[[str], object] = lambda _: None) -> Iterator[None]:
         """Let time, name and failpoints be those of this machine."""
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(clock, "now", self._now))
@@ -86,7 +86,7 @@ class Machine:
         return MONDAY + timedelta(days=30, seconds=next(SECONDS)) + self.skew
 
     def sync(
-        self, reached: Callable[[str], None] = lambda _: None, *, taken: bool = False, restored: bool = False
+        self, reached: Callable[[str], object] = lambda _: None, *, taken: bool = False, restored: bool = False
     ) -> None:
         with self.at_work(reached), suppress(CarrierError), Records.of(self.home.paths) as records:
             carrier = _Away(self.folder) if self.is_away else together.carrier_of(self.home)

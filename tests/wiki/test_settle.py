@@ -481,7 +481,7 @@ def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:
         text := "# Old\n\n## Behaviour\n\n* Uploads\nuse the\n  queue.\n- Two.\n\n  More.\n- Three.\n  - no\n"
     )
     home.settle()
-    assert "Uploads use the queue." in home.facts()
+    assert home.facts()["Uploads use the queue."].importance == 0.5
     assert re.sub(r" \^l-[0-9a-z]+", "", path.read_text()) == text
     path.rename(path.with_name("renamed.md"))
     home.settle()
