@@ -520,7 +520,7 @@ def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too
         daily / "ideas.txt": f"# Ideas\n\n{SECRET}\n",
         concepts / "deploys 2.md": (concepts / "deploys.md").read_text() + f"\n- {SECRET}\n",
         concepts / "broken.md": f"---\ntitle: [\n---\n{SECRET}\n",
-        concepts / "deploys.md.conflict-20261121T101112Z": f"{SECRET}\nMine\n",
+        concepts / "deploys.md.conflict-20261121T101112Z": f"  > {SECRET}\nMine\n".replace("with", "with\n  >"),
     }  # fmt: skip
     for path, text in copies.items():
         path.write_text(text)

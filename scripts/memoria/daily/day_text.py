@@ -472,7 +472,7 @@ class DayText:
         """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays."""
         for number in range(len(self.rows) - 1, -1, -1):
             row = self.rows[number]
-            if row.startswith(COMMENT) or not held(row):
+            if row.startswith(COMMENT) or not held(unwrap(row)):
                 continue
             session = SESSION.fullmatch(row)
             left = [f"{row[: session.start('title')]}{FORGOTTEN}"] if session else []

@@ -177,6 +177,16 @@ class Section:
             rows.append(row.strip())
         return rows
 
+    def pieces(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield each row of the section, the text of a list item as one, and the rows that it stands in."""
+        end = 0
+        for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
+            if number >= end:
+                is_item = not in_code and markdown.ITEM_TEXT.match(row)
+                texts = self._text_rows(number) if is_item else [row]
+                end = number + len(texts)
+                yield " ".join(texts), self.rows[number:end]
+
     def put(self, number: int, row: str) -> None:
         """Replace the text of the list item that begins at ``number``; what is nested in it stays.
 

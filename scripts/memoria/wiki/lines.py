@@ -264,7 +264,7 @@ def _remove_sources(section: Section, sources: Collection[str], idents: Collecti
     remaining: list[str] = []
     dropped = 0
     is_gone = False  # the claim above a reason
-    for row in section.rows:
+    for row, rows in section.pieces():
         reason = row.startswith(SINCE_ROWS)
         claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
@@ -275,22 +275,21 @@ def _remove_sources(section: Section, sources: Collection[str], idents: Collecti
         if rests_on_them or (reason and is_gone):
             dropped += 1
         else:
-            remaining.append(without_sources(row, cited))
+            remaining += [without_sources(row, cited)] if cited else rows
     section.rows[:] = remaining
     return dropped
 
 
 def _remove_text(article: Article, needle: str) -> int:
     dropped = 0
-    for rows in (article.lead, *(section.rows for section in article.sections)):
+    for section in (Section("", "", article.lead), *article.sections):
         remaining: list[str] = []
         is_gone = False  # the claim above a reason
-        for row in rows:
+        for row, rows in section.pieces():
             is_gone = holds(row_words(row), needle) or (is_gone and row.startswith(SINCE_ROWS))
-            if not is_gone:
-                remaining.append(row)
-        dropped += len(rows) - len(remaining)
-        rows[:] = remaining
+            remaining += [] if is_gone else rows
+            dropped += is_gone
+        section.rows[:] = remaining
     for key in ("aliases", "tags", "sources"):
         names = article.front.texts(key)
         remaining = [name for name in names if not holds(row_words(name), needle)]
