@@ -220,7 +220,7 @@ WRAPPED = [  # an @ stands where an id is added
     ("- Ada asked\n  for tea.@\n* Bob\nasked her\n      too.@\n", ["Ada asked for tea.", "Bob asked her too."]),
     ("- Ada asked\n  for tea.@\n\n  It was cold.\n  - Bob\n    drank it.\n", ["Ada asked for tea."]),
     ("-\tTea\n\tis hot.@\n  > said\n  > Bob\n### Mine\n\n- [ ] Cool\n  it.\n", ["Tea is hot."]),
-    ("- Tea@\n| a |\n|---|\n- Run\n  this:\n  ```\n  - x\n  y\n  ```\n- Do\n  2. it\n", ["Tea"]),
+    ("- Tea@\n| a |\n|---|\n- Run\n  this:\n  ```\n  - x\n  y\n  ```\n- Do\n  2. it@\n", ["Tea", "Do 2. it"]),
     ("**Action Items:**\n- Tea\n  cups\n\nMine\n====\n- My\r\n  tea@\n---\n- Hot@\n", ["My tea", "Hot"]),
     ("- Ours\n  here ^own\n**Learned:**\n- [fact] My\n  tea@\n<!-- mine -->\n", ["My tea"]),
 ]

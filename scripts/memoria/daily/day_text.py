@@ -57,8 +57,7 @@ _BULLETS = ("-", "*", "+")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
 _ANY = Pattern("")
-# what a row begins with, and how it goes on
-_FORMS = (_OPEN, _ANY), (QUOTE, QUOTE), (markdown.ITEM_TEXT, markdown.MORE_TEXT)
+_FORMS = (_OPEN, _ANY), (QUOTE, QUOTE)  # what a row begins with, and how it goes on
 _GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |1[.)] )\S")  # with what stands above
 _LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
 _ITEM = Pattern(r"(?s)[-*+][ \t]+(?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
@@ -506,9 +505,7 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
             if joined:
                 yield _row(joined)
             joined, goes_on = line, None if in_code or not row else _goes_on(row)
-        if (goes_on is _ANY and row.endswith("-->")) or (
-            goes_on is markdown.MORE_TEXT and markdown.BLOCK_ID.search(row)
-        ):
+        if row.endswith("-->") if goes_on is _ANY else goes_on is not QUOTE and markdown.BLOCK_ID.search(row):
             goes_on = None
     if joined:
         yield _row(joined)
@@ -516,7 +513,8 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
 
 def _goes_on(row: str) -> re.Pattern[str] | None:
     """Return what a line looks like that belongs to the one before it, None where none does."""
-    return next((goes_on for form, goes_on in _FORMS if form.match(row)), None)
+    forms = *_FORMS, (markdown.ITEM_TEXT, markdown.more_text(row))
+    return next((goes_on for form, goes_on in forms if form.match(row)), None)
 
 
 def _row(joined: str) -> str:

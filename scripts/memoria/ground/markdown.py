@@ -325,9 +325,17 @@ def first_heading(rows: Iterable[str]) -> str:
 # What begins a block and so ends the text of a list item (CommonMark 0.31, 4 and 5): an item, quote, heading, table,
 # comment, fence, rule or underline. Without indentation a label ends it too, and an entry's block id.
 _BLOCK = r"(?:[-*+]|\d+[.)])(?:\s|$)|[>|]|#{1,6}(?:\s|$)|<!--|```|~~~|[-=*_]+$"
-ITEM_TEXT = Pattern(rf"\s*(?:[-*+]|\d+[.)])\s+(?!{_BLOCK})\S")
-MORE_TEXT = Pattern(rf"(?!\*\*[A-Z][A-Za-z ]+:\*\*|\^e-)\s*(?!{_BLOCK})\S")
+ITEM_TEXT = Pattern(rf"\s*(?:(?:[-*+]|\d+[.)])\s+)+(?!{_BLOCK})\S")
+_MORE = rf"(?!\*\*[A-Z][A-Za-z ]+:\*\*|\^e-)\s*(?!{_BLOCK})\S"
+_MORE_TEXT = Pattern(_MORE)
+_MORE_OF_BULLET = Pattern(rf"{_MORE}|\s+(?!1[.)])\d+[.)]\s")  # where only 1 begins a list: "24. June"
 BLOCK_ID = Pattern(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
+
+
+def more_text(row: str) -> re.Pattern[str]:
+    """Return what a row looks like that is more of the text of the list item in ``row``."""
+    return _MORE_TEXT if row.lstrip()[:1].isdigit() else _MORE_OF_BULLET
+
 
 _CLOSE = Pattern(r"(?m)^---[ \t\r]*$")
 

@@ -170,9 +170,10 @@ class Section:
     def _text_rows(self, number: int) -> list[str]:
         """Return the rows of a list item's text, which a formatter may have wrapped."""
         rows = [self.rows[number].rstrip()]
+        more = markdown.more_text(rows[0])
         for row in map(self.rows.__getitem__, range(number + 1, len(self.rows))):
             is_whole = rows[-1].endswith("]]") or markdown.BLOCK_ID.search(rows[-1])
-            if not markdown.MORE_TEXT.match(row.rstrip()) or (is_whole and not _LINK.match(row)):
+            if not more.match(row.rstrip()) or (is_whole and not _LINK.match(row)):
                 break
             rows.append(row.strip())
         return rows
