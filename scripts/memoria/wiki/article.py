@@ -203,7 +203,7 @@ class Section:
     def cut(self, number: int) -> list[str]:
         """Remove the list item that begins at ``number``, and return its rows, the text as one."""
         end = self.block(number)
-        rows = [" ".join(self._text_rows(number)), *self.rows[number + len(self._text_rows(number)) : end]]
+        rows = [" ".join(self._text_rows(number)), *_unwrap(self.rows[number + len(self._text_rows(number)) : end])]
         del self.rows[number:end]
         return rows
 
@@ -434,7 +434,7 @@ class Article:
     def since(self, section: Section, number: int) -> tuple[str, set[str]]:
         """Return until when a row of the history held, and which statements it names as what holds instead."""
         until = _UNTIL.match(section.rows[number][2:])
-        below = section.rows[number + 1 : section.block(number)]
+        below = _unwrap(section.rows[number + 1 : section.block(number)])
         return until[1] if until else "", set().union(*map(_reason_ids, below))
 
     def resume(self, section: Section, number: int) -> list[str]:
@@ -448,8 +448,9 @@ class Article:
         for section in filter(lambda section: section.is_headed(HISTORY), self.sections):
             for number, claim in reversed(list(section.claims())):
                 below = slice(number + 1, section.block(number))
-                kept = [row for row in section.rows[below] if not any(map(is_gone, _reason_ids(row)))]
-                if len(kept) < below.stop - below.start:
+                rows = _unwrap(section.rows[below])
+                kept = [row for row in rows if not any(map(is_gone, _reason_ids(row)))]
+                if len(kept) < len(rows):
                     changed = True
                     section.rows[below] = kept
                     if not claim.ids and not claim.sources:  # a former wording
@@ -464,7 +465,7 @@ class Article:
             return next((_render_since(claim) for claim in now if claim), row)
 
         for section in filter(lambda section: section.is_headed(HISTORY), self.sections):
-            rows = list(map(renew, section.rows))  # which may say the same now, in what were two wordings
+            rows = list(map(renew, _unwrap(section.rows)))  # which may say the same now, in what were two wordings
             section.rows = [row for n, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[n - 1]]
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
@@ -502,6 +503,12 @@ def without_sources(row: str, sources: Collection[str]) -> str:
 
 def _render_since(claim: Claim) -> str:
     return f"{_SINCE}{replace(claim, block='').render()[2:]}"
+
+
+def _unwrap(rows: list[str]) -> list[str]:
+    """Return rows of the history with each as one that says what holds instead."""
+    pieces = Section("", "", rows).pieces()
+    return [row for text, own in pieces for row in ([text] if text.startswith(SINCE_ROWS) else own)]
 
 
 def _reason_ids(row: str) -> set[str]:
