@@ -66,14 +66,11 @@ def test_what_is_retired_goes_to_history_with_its_lines_and_comes_back_with_them
         f"## Related\n\n- [[concepts/shop|shop]]\n\n## History\n\n- Until 2026-11-17: The port is `8080` [[{S1}]] ^port"
         f"\n  and this line explains it.\n  - Since then: It is `9090` [[{S2}|17 Nov]]\n"
     )
-    page = article(page.render().replace("is `9090`", "is\n    `9090`"))  # as a formatter wraps it
-    past = [Claim("The port is `8080`", (S1,), "port")]
-    assert ([claim.text for claim in page.claims], page.history) == (["A starred one"], past)
+    assert [claim.text for claim in page.claims] == ["A starred one"]
+    assert page.history == [Claim("The port is `8080`", (S1,), "port")]
     assert not page.forget_reasons(["l-new", "b2"].__contains__), "an entry is no statement"
-    assert page.resume(*list(page.lines())[-1][:2]) == [
-        f"- The port is `8080` [[{S1}]] ^port",
-        "  and this line explains it.",
-    ]
+    section, number, _ = list((page := article(page.render().replace("is `9090`", "is\n    `9090`"))).lines())[-1]
+    assert page.resume(section, number) == [f"- The port is `8080` [[{S1}]] ^port", "  and this line explains it."]
     assert "History" not in page.render()
 
 
