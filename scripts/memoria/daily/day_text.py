@@ -57,7 +57,6 @@ _BULLETS = ("-", "*", "+")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
 _ANY = Pattern("")
-_FORMS = (_OPEN, _ANY), (QUOTE, QUOTE)  # what a row begins with, and how it goes on
 _GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |1[.)] )\S")  # with what stands above
 _LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
 _ITEM = Pattern(r"(?s)[-*+][ \t]+(?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
@@ -505,7 +504,8 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
             if joined:
                 yield _row(joined)
             joined, goes_on = line, None if in_code or not row else _goes_on(row)
-        if row.endswith("-->") if goes_on is _ANY else goes_on is not QUOTE and markdown.BLOCK_ID.search(row):
+        is_text = goes_on is not None and goes_on is not QUOTE
+        if is_text and (row.endswith("-->") if goes_on is _ANY else markdown.BLOCK_ID.search(row)):
             goes_on = None
     if joined:
         yield _row(joined)
@@ -513,8 +513,9 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
 
 def _goes_on(row: str) -> re.Pattern[str] | None:
     """Return what a line looks like that belongs to the one before it, None where none does."""
-    forms = *_FORMS, (markdown.ITEM_TEXT, markdown.more_text(row))
-    return next((goes_on for form, goes_on in forms if form.match(row)), None)
+    if markdown.ITEM_TEXT.match(row):
+        return markdown.more_text(row)
+    return QUOTE if QUOTE.match(row) else _ANY if _OPEN.match(row) else None
 
 
 def _row(joined: str) -> str:
