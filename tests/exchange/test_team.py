@@ -42,7 +42,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     origin, mara, shop = tmp_path / "origin.git", tmp_path / "mara", tmp_path / "shop"
     git(tmp_path, "init", "-q", "--bare", str(origin))
     git(tmp_path, "clone", "-q", str(origin), str(mara))
-    rows = f"- [decision] {QUEUE} (2026-11-02) ^l-0000000a\n- [correction] {RULE} (2026-11-03) ^l-0000000b\n"
+    rows = f"- [decision] {QUEUE} (2026-11-02)\n  ^l-0000000a\n- [correction] {RULE} (2026-11-03) ^l-0000000b\n"
     merge(mara, f"# Shared by Mara Kern\n\n## Queue\n\n{rows}")
     git(tmp_path, "clone", "-q", str(origin), str(shop))
     monkeypatch.chdir(shop)
@@ -103,9 +103,8 @@ def test_what_is_accepted_is_the_teams_and_no_rule_of_the_users(
 
 def test_what_the_repository_takes_out_or_brings_back(wiki: WikiHome, clone: Path, tmp_path: Path) -> None:
     wiki.run(share, "--accept")
-    mara = tmp_path / "mara"
-    before = (mara / team.FOLDER / "mara-kern.md").read_text()
-    merge(mara, before.replace(f"- [decision] {QUEUE} (2026-11-02) ^l-0000000a\n", ""))
+    before = ((mara := tmp_path / "mara") / team.FOLDER / "mara-kern.md").read_text()
+    merge(mara, before.replace(f"- [decision] {QUEUE} (2026-11-02)\n  ^l-0000000a\n", ""))
     follow(wiki.home, clone)
     assert [text.partition(" (")[0] for text in facts(wiki.home)] == [RULE]
     merge(mara, before)
@@ -203,6 +202,7 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
     assert "Nothing to change" in capsys.readouterr().out
     with Keeper.at(wiki.home) as keeper:
         keeper.delete(next(fact.id for text, fact in facts(wiki.home).items() if "Backups" in text))
+    (own := clone / team.FOLDER / "jo-ba.md").write_text(own.read_text().replace("are kept", "are\n  kept"))
     wiki.run(share, "--project", "--yes")
     assert "-- [decision] Backups" in capsys.readouterr().out
 

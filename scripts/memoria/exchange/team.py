@@ -27,7 +27,7 @@ from memoria.pages import notices
 from memoria.pages.housekeeping import TEAM  # also the session of what a repository brought
 from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, make_plain, new_id
 from memoria.statements.keeper import Keeper
-from memoria.wiki.article import Article
+from memoria.wiki.article import Article, Section
 
 FOLDER: Final = ".claude/memory"
 MAX_FILES, MAX_CHARS, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
@@ -80,8 +80,12 @@ def render(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Itera
     What else stands in it stays as it is.
     """
     page, gone = Article("team", before if before.strip() else f"# Shared by {who}\n"), set(over)
-    for rows in (page.lead, *(section.rows for section in page.sections)):
-        rows[:] = [row for row in rows if not ((found := _ROW.match(row)) and found[4] in gone)]
+    for section in (Section("", "", page.lead), *page.sections):
+        rows: list[str] = []
+        for text, own in section.pieces():
+            ident = found[4] if (found := _ROW.match(text)) else ""
+            rows += [] if ident in gone else [text] if ident else own
+        section.rows[:] = rows
     for heading, fact in facts:
         row = f"- [{fact.kind}] {fact.content} ({(fact.last or fact.time).date().isoformat()}) ^{fact.id}"
         every = [page.lead, *(section.rows for section in page.sections)]
@@ -103,7 +107,7 @@ def read_offer(place: Place, tree: str) -> list[Shared]:
     names = ask_git(place.git, "ls-tree", "-z", "--name-only", tree) or ""
     for name in [name for name in names.split("\0") if name.endswith(".md")][:MAX_FILES]:
         text, who = (ask_git(place.git, "cat-file", "blob", f"{tree}:{name}") or "")[:MAX_CHARS], Path(name).stem
-        for row in text.split("\n"):
+        for row, _ in Section("", "", text.split("\n")).pieces():
             if title := _WHO.fullmatch(row.strip()):
                 who = title[1]
             elif said := _ROW.fullmatch(row.rstrip()):
