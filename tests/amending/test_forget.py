@@ -517,7 +517,7 @@ def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too
     article(home, "concepts/deploys", "Deploys", (PLAIN, "01aa"))
     copies = {
         daily / f"{DAY}.sync-conflict-20261121-101112-ABCDEFG.md": (daily / f"{DAY}.md").read_text() + f"\n{SECRET}\n",
-        daily / "ideas.txt": f"# Ideas\n\n{SECRET}\n",
+        daily / "ideas.txt": f"# Ideas\n\n{SECRET}\n".replace("with ", "with\n"),
         concepts / "deploys 2.md": (concepts / "deploys.md").read_text() + f"\n- {SECRET}\n",
         concepts / "broken.md": f"---\ntitle: [\n---\n{SECRET}\n",
         concepts / "deploys.md.conflict-20261121T101112Z": f"  > {SECRET}\nMine\n".replace("with", "with\n  >"),

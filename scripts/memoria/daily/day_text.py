@@ -58,6 +58,7 @@ _PART = "### "  # the level of an entry's heading, and of the parts that a perso
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
 _ANY = Pattern("")
 _GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |1[.)] )\S")  # with what stands above
+_WORDS = Pattern(r"[ \t]*(?:> ?)*\w")  # a line of a paragraph or quote
 _LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
 _ITEM = Pattern(r"(?s)[-*+][ \t]+(?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
 
@@ -467,14 +468,22 @@ class DayText:
                 self._put(first, span.last + 1, [])
 
     def strike(self, held: Callable[[str], bool]) -> None:
-        """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays."""
+        """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays.
+
+        So are two lines for which it is true together, of a paragraph or quote in which words stand on both.
+        """
         for number in range(len(self.rows) - 1, -1, -1):
-            row = self.rows[number]
-            if row.startswith(COMMENT) or not held(unwrap(row)):
+            row, end = self.rows[number], number + 1
+            if row.startswith(COMMENT):
                 continue
+            if not held(unwrap(row)):
+                both = self.rows[number : number + 2]
+                if not all(map(_WORDS.match, both)) or not held(" ".join(each.lstrip("> \t") for each in both)):
+                    continue
+                end += 1
             session = SESSION.fullmatch(row)
             left = [f"{row[: session.start('title')]}{FORGOTTEN}"] if session else []
-            self._put(number, number + 1, left)
+            self._put(number, end, left)
 
     def _put(self, first: int, end: int, rows: Sequence[str]) -> None:
         """Replace the rows ``first`` to ``end`` (exclusive) with ``rows``, keeping their line endings."""
