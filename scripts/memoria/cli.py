@@ -22,7 +22,7 @@ from memoria.ground.home import Home
 
 # Verb -> one line of help. Its module, ``memoria.commands.<verb>`` or one of ``BESIDE``, has ``command(args, home)``,
 # or ``without_home(args)`` when it leaves the user's home alone, and ``arguments(parser)`` when it takes any; one with
-# ``refused(args, error)`` also runs when the home cannot be opened.
+# ``refuse(args, error)`` also runs when the home cannot be opened.
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
     "verify": "account for every turn in the transcripts: what became of it",
@@ -150,8 +150,8 @@ def run(name: str, args: argparse.Namespace) -> int:
         )
         sys.stdout.flush()
     except ExpectedError as error:
-        if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
-            status = verb.refused(args, error)  # status and doctor report this as well
+        if isinstance(error, HomeRefusedError) and hasattr(verb, "refuse"):
+            status = verb.refuse(args, error)  # status and doctor report this as well
         else:
             log.warning("%s", error)
             print(f"memoria: {error}", file=sys.stderr)

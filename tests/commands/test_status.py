@@ -91,3 +91,4 @@ def test_a_state_of_a_newer_memoria_is_refused_in_one_line(home: Home, capsys: p
     error = capsys.readouterr().err
     assert "newer memoria" in error
     assert error.count("\n") == 1
+    assert (main(["doctor"]), "broken state" in capsys.readouterr().out) == (1, True), "and nothing else is looked at"
