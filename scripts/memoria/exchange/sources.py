@@ -243,9 +243,10 @@ class Articles:
         known, page.keys = self.records.wordings, self.keeper.lines.daily.aliases()
         page.forget_reasons(lambda it: bool(self.records.grave(it) or any(one.text is None for one in known(it)[:1])))
         retell(page, self.keeper)
+        told = page.summary
         if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
             page.summarise(lines.summary_of(page))
-        if about is None or about.text is None:  # something was added to it here meanwhile
+        if about is None or about.text is None or page.summary != told:  # something was added to it here meanwhile
             anew = next(page.pieces())
             self.records.put(slug, ARTICLE, anew.text, self.records.dots(slug), project=anew.project)
         return page.render()
