@@ -534,9 +534,7 @@ def test_the_same_over_git(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_lives_lose_nothing_bring_nothing_back_and_end_as_before(
-    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_lives_end_as_before(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(home_lives, "SECONDS", itertools.count())
     life = Life(tmp_path, seed, 2 + seed % 2)
     assert life.play(30) == []
@@ -545,9 +543,10 @@ def test_random_lives_lose_nothing_bring_nothing_back_and_end_as_before(
     same(f"read/life{seed}.txt", (f"{digest([path.read_bytes()])} {path.relative_to(tmp_path)}" for path in files))
 
 
-def test_both_of_two_wordings_go_that_were_deleted_on_two_machines(tmp_path: Path) -> None:
+def test_lives_that_once_ended_with_a_fault_end_well(tmp_path: Path) -> None:
     with mock.patch.object(home_lives, "SECONDS", itertools.count()):
-        assert Life(tmp_path, 520620, 2).play(40) == [], "of a life that had them"
+        assert Life(tmp_path / "1", 520620, 2).play(40) == [], "both of two wordings go, deleted on two machines"
+        assert Life(tmp_path / "2", 4100918, 4).play(40) == [], "a summary made anew is told to the others"
 
 
 def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(desk: Machine, laptop: Machine) -> None:
