@@ -214,7 +214,7 @@ def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool)
     (scratch / "shop").mkdir()
     home = Home.open()
     state.open_state(home.paths)
-    own = project.of(str(scratch / "shop"), home.settings, home.paths)
+    own = project.key_of(str(scratch / "shop"), home.settings, home.paths)
     chance = random.Random(7)
     texts = [(case.text, case.kind, case.phrases if has_asked else ()) for case in cases]
     texts += [(text, chance.choice(KINDS), ()) for text in mass]

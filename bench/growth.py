@@ -96,7 +96,7 @@ def _day(text: str) -> None:
     list(day.entries(date(2026, 11, 20)))
     list(day.facts())
     day.rest()
-    fact_lines.of_day(day, date(2026, 11, 20))
+    fact_lines.read_facts(day, date(2026, 11, 20))
 
 
 def _article(text: str) -> None:
@@ -136,14 +136,14 @@ READERS: dict[str, Callable[[str], object]] = {
     "cursor.folders": lambda text: cursor.folders(_json_line(text)),
     "quickjson.loads": lambda text: _quiet(quickjson.loads, "[" + text),
     "turn.one_line": turn.one_line,
-    "open_sessions.without_secrets": open_sessions.without_secrets,
+    "open_sessions.without_secrets": open_sessions.drop_secrets,
     "task_reading.observe": lambda text: task_reading.observe([_json_line(text), _use_line(text), _result_line(text)]),
     "redact": REDACTOR.redact,
     "tombstones.holds": STONES.holds,
-    "tombstones.without": STONES.without,
+    "tombstones.without": STONES.purge,
     "words.folded": words.fold,
     "proof.holds": lambda text: proof.holds(text, ["quagga"]),
-    "without_lines": lambda text: forget_plan.without_lines(text, "quagga"),
+    "without_lines": lambda text: forget_plan.strike_lines(text, "quagga"),
     "day": _day,
     "article": _article,
     "article, frontmatter": lambda text: _quiet(Article, "concepts/a", f"---\n{text}\n---\n# A\n"),
@@ -159,15 +159,15 @@ READERS: dict[str, Callable[[str], object]] = {
     "fence.wrapped": fence.wrap,
     "printable.lines": printable.lines,
     "Reference.of": Reference.of,
-    "documents.of a day": lambda text: documents.of_file("daily/2026-11-20.md", text),
+    "documents.of a day": lambda text: documents.parse("daily/2026-11-20.md", text),
     "documents.of an article": lambda text: documents.article("knowledge/concepts/a.md", text),
     "highlight": lambda text: highlight.highlight(text, {"a"}),
-    "tokens.of": tokens.of,
-    "tokens.of_query": tokens.of_query,
+    "tokens.of": tokens.terms,
+    "tokens.of_query": tokens.query_terms,
     "reader.sentence": sentence,
     "cues.stated": cues.find_stated,
-    "identifiers.in_prose": identifiers.in_prose,
-    "identifiers.in_code": lambda text: identifiers.in_code([text]),
+    "identifiers.in_prose": identifiers.find_in_prose,
+    "identifiers.in_code": lambda text: identifiers.find_in_code([text]),
     "cues.sentences": cues.sentences,
     "comparison.words": comparison.words,
     "words.stems": words.stems,

@@ -320,7 +320,7 @@ class Player:
 
     async def _mcp(self, cwd: str, queries: list[str]) -> dict[str, list[str]]:
         """Call the tools of the MCP server as a session of the project does."""
-        session = ToolSession(self.home, project.of(cwd, self.home.settings, self.home.paths), "look")
+        session = ToolSession(self.home, project.key_of(cwd, self.home.settings, self.home.paths), "look")
         rows: list[str] = []
         for query in queries:
             rows += _labelled(mcp_search.search(session, {"query": query, "limit": 10}).splitlines())

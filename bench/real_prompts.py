@@ -30,7 +30,7 @@ class RealPrompt(NamedTuple):
     @property
     def words(self) -> str:
         """The class of its number of content words."""
-        count = len(tokens.of_query(self.prompt))
+        count = len(tokens.query_terms(self.prompt))
         return next(name for most, name in CLASSES if count <= most)
 
 

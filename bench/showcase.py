@@ -59,7 +59,7 @@ def folder(word: str) -> str:
 
 
 def _project(home: Home, word: str) -> str:
-    return project.of(folder(word), home.settings, home.paths)
+    return project.key_of(folder(word), home.settings, home.paths)
 
 
 def _entry(each: Row, projects: dict[str, tuple[str, str]]) -> Row:

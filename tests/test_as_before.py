@@ -28,7 +28,7 @@ OF_ONE = (
     turn.one_line, printable.line, record.nameless_id, markdown.line, lambda text: printable.amount(len(text), text),
     lambda text: fact.words(text.replace(" ", ","), 8), lambda text: fact.phrases((text * 3).split("a")),
     lambda text: notes.line(text, 40), lambda text: markdown.cut(text, 30), lambda text: team.path_of("x", text),
-    lambda text: highlight.excerpt(f"{'so ' * 20}{text} " * 9, tokens.of(text)[-1:]),
+    lambda text: highlight.excerpt(f"{'so ' * 20}{text} " * 9, tokens.terms(text)[-1:]),
     lambda text: record.seal([text], None)[0],
     lambda text: heading_of(text * 3), lambda text: index_page._line(Row("a", text, text * 9, "2026-11-20")),
     lambda text: [part.text for part in documents.cut(f"{text}\n" * 40, "")],

@@ -499,12 +499,12 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     assert tombstone("01aa", keys) in text.splitlines()
     stones = Tombstones(home.paths)
     stones.add("I am")  # as short as may be, and found up to the end of a text
-    assert (stones.find("so I am"), stones.find("so I a"), stones.without("so I\nam")) == ("i am", None, "")
+    assert (stones.find("so I am"), stones.find("so I a"), stones.purge("so I\nam")) == ("i am", None, "")
     stones.add("acme")
     for kept in ('{"content": "Tabs.", "project": "acme-1a2b3c"}', "<!-- memoria entry=a1 project=acme-1a2b3c -->"):
-        assert stones.without(kept) == kept
-    assert stones.without('{"content": "For Acme.", "project": "acme-1a2b3c"}') == ""
-    assert stones.without('Tabs.\n  <!-- learned {"history": ["Acme."]} -->\n') == "Tabs.\n"
+        assert stones.purge(kept) == kept
+    assert stones.purge('{"content": "For Acme.", "project": "acme-1a2b3c"}') == ""
+    assert stones.purge('Tabs.\n  <!-- learned {"history": ["Acme."]} -->\n') == "Tabs.\n"
 
 
 def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too(

@@ -49,7 +49,7 @@ def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_nam
     for folder in (package, python.parent):
         folder.mkdir(parents=True)
     python.touch(mode=0o755)
-    assert interpreter.of_wheel(str(package)) == sys.executable, "a package outside of any environment"
+    assert interpreter.find_of_wheel(str(package)) == sys.executable, "a package outside of any environment"
     (python.parents[1] / "pyvenv.cfg").touch()
     monkeypatch.setattr(places, "ROOT", str(package))
     monkeypatch.setattr(places, "PACKAGE", str(package))

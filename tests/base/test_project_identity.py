@@ -26,7 +26,7 @@ def key(folder: Path, paths: Paths, **given: bool) -> str:
     settings = Settings.load({})
     for name, value in given.items():
         setattr(settings, name, value)
-    return project.of(str(folder), settings, paths)
+    return project.key_of(str(folder), settings, paths)
 
 
 @pytest.mark.parametrize("url", [

@@ -45,7 +45,7 @@ class World:
         for path in (self.shop, self.bank):
             path.mkdir()
         home = self.home = Home.open()
-        self.keys = {path: project.of(str(path), home.settings, home.paths) for path in (self.shop, self.bank)}
+        self.keys = {path: project.key_of(str(path), home.settings, home.paths) for path in (self.shop, self.bank)}
         first = entry(home, "01aa", "Pelican", context=f"{SHOP_WORDS}.", project_key=self.keys[self.shop])
         second = entry(home, "01bb", "Quagga", context=f"{BANK_WORDS}.", session="s2", project_key=self.keys[self.bank])
         article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
@@ -88,7 +88,7 @@ class World:
         start = Event({**common, "hook_event_name": "SessionStart", "source": "startup"})
         prompt = Event({**common, "hook_event_name": "UserPromptSubmit", "prompt": PROMPT})
         outputs = [session_start(start, settings, paths), user_prompt_submit(prompt, settings, paths)]
-        own = project.of(str(folder), settings, paths)
+        own = project.key_of(str(folder), settings, paths)
         home = Home.open()
         found, _ = mcp_search.find(home, Session(home, own, "s").visible, PROMPT, 20)
         library = Library(paths, Visibility(settings, paths, own))
@@ -124,7 +124,7 @@ def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_
     written = text.replace(learned, f"{learned}\n\n{noted}")
     log.write_text(written if is_learned else f"{text}\n### Session (16:00) · bank · Audit\n\n{noted}", "utf-8")
     for path, is_shown in ((world.shop, False), (world.bank, True)):
-        own = project.of(str(path), world.home.settings, world.home.paths)
+        own = project.key_of(str(path), world.home.settings, world.home.paths)
         visible = Visibility(world.home.settings, world.home.paths, own)
         assert ("marzipan" in Library(world.home.paths, visible).read(f"daily/{DAY}").text) == is_shown
         found, _ = mcp_search.find(world.home, visible, "learned bank marzipan account", 20)

@@ -32,7 +32,7 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
         rows.append(f"{step}: {found and (Path(found.transcript).name, found.spans, found.is_open)}")
         if found:
             lines = [b"12", b"345678", b"9", b"0" * 20, b"1" * 9]
-            rows.append([found.after(place) for place in range(0, 40, 3)])
+            rows.append([found.end_after(place) for place in range(0, 40, 3)])
             rows.append([found.covers(place) for place in range(0, 40, 3)])
             rows.append([cursor.drop_quiet(lines, start, found) for start in (0, 5, 12)])
 

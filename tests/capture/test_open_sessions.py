@@ -13,7 +13,7 @@ from memoria.base import fence, state
 from memoria.base.paths import Paths
 from memoria.capture import open_sessions
 from memoria.capture.hook import Event
-from memoria.capture.open_sessions import HEAD, OpenSessions, without_secrets
+from memoria.capture.open_sessions import HEAD, OpenSessions, drop_secrets
 
 
 def test_a_prompt_newer_than_the_block_is_told_first_and_cannot_close_the_fence(tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ def test_what_may_be_a_key_is_left_out_as_it_was_before() -> None:
         "https://me@x", "https://x/y", "'(secret:' abc", "is secret is it", "api_key : x y", "a" * 15 + "1",
         "abcdefghij1", "abcdefghijk1",
     ]  # fmt: skip
-    made = [without_secrets(" ".join(words)) for words in bent(" ".join(texts).split(), 60)]
-    same("read/prompts.txt", [*map(without_secrets, texts), digest(made)])
+    made = [drop_secrets(" ".join(words)) for words in bent(" ".join(texts).split(), 60)]
+    same("read/prompts.txt", [*map(drop_secrets, texts), digest(made)])
 
 
 def test_a_late_stop_leaves_the_prompt_that_was_sent_since(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_late_stop_leaves_the_prompt_that_was_sent_since(paths: Paths, monkeyp
         sent, name, ident = case
         open_sessions.keep_sent(event("UserPromptSubmit", sent), paths)
         files = list(Path(paths.where).iterdir())
-        assert open_sessions.of_dead_clients(paths) == ([] if number % 2 else list(map(str, files)))
+        assert open_sessions.find_dead(paths) == ([] if number % 2 else list(map(str, files)))
         open_sessions.drop_sent(event(name, ident), paths)
         if files[0].exists():
             left.append(case)

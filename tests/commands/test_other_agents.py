@@ -48,7 +48,7 @@ def test_a_session_is_taken_from_any_place_by_its_name(home: Home, tmp_path: Pat
     place = agents.install()
     moved = tmp_path / "backup"
     place.rename(moved)
-    found = client_files.in_order(clients.CLIENTS["codex"].transcripts(moved))[0].path
+    found = client_files.sort(clients.CLIENTS["codex"].transcripts(moved))[0].path
     assert printed("ingest", "--yes", str(found))[0] == 0
     (entry,) = entries(home)
     assert entry.agent == "codex"

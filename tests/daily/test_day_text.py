@@ -91,7 +91,7 @@ def test_every_byte_of_a_person_stays_through_all_written_into_a_day(parts: tupl
         found = [("l-bare", "Bare."), (kept.id, "Use pnpm."), (moved.id, moved.content)]
         assert [(fact.id, fact.content) for fact in log.read(DAY)] == found
         assert not log.change(gone, DAY)
-        assert daily.rewrite(DAY, lambda text: forget_plan.without_lines(text, "falcon"))
+        assert daily.rewrite(DAY, lambda text: forget_plan.strike_lines(text, "falcon"))
         assert daily.edit(DAY, lambda day: day.append(tombstone("-", ["t7"])))
         assert daily.edit(DAY, lambda day: day.bury({"one"}))
         daily.sweep()
@@ -175,7 +175,7 @@ def test_index_and_daily_log_see_the_same_entries(told: list[tuple[str, str, str
         block = render(entry(f"e{number}", project=name, project_key=f"{name}-123456", title=title, decisions=(title,)))
         text += "\n" + block.replace("\n**Context", between + "\n**Context") + between
     entries = list(DayText(text.replace("\n", end)).entries(DAY))
-    found = [one for one in documents.of_file(f"daily/{DAY}.md", text) if one.anchor.startswith("e-")]
+    found = [one for one in documents.parse(f"daily/{DAY}.md", text) if one.anchor.startswith("e-")]
     assert [(one.anchor, one.project, one.session) for one in found] == [
         (f"e-{one.id}", one.project_key, one.session) for one in entries
     ]

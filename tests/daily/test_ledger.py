@@ -15,7 +15,7 @@ from memoria.daily.entry import Entry, Learned, fingerprint
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.errors import LedgerError
 from memoria.statements.fact import GLOBAL
-from memoria.statements.lines import of_day
+from memoria.statements.lines import read_facts
 
 BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
 
@@ -90,13 +90,13 @@ def test_an_entry_of_a_damaged_file_stays_its_project_s(paths: Paths, ledger: Le
     daily.refresh(ledger)
     text = daily.path(day).read_text()
     daily.path(day).write_text(text[: text.index(kept) + len(kept)])
-    assert [fact.project for fact in of_day(daily.read(day), day)] == ["shop"], "no project's, but for its name"
+    assert [fact.project for fact in read_facts(daily.read(day), day)] == ["shop"], "no project's, but for its name"
     daily.refresh(ledger)
     daily.mark_all(ledger)
     (found,) = daily.entries(day)
     assert (found.project_key, found.id if ident else "") == ("shop-0000aa", ident)
     assert (found.session, found.turns) == (("s", ("k",)) if ident else ("-", ()))
-    assert [(fact.project, fact.origin) for fact in of_day(daily.read(day), day)] == [("shop-0000aa", "assistant")]
+    assert [(fact.project, fact.origin) for fact in read_facts(daily.read(day), day)] == [("shop-0000aa", "assistant")]
 
 
 def test_what_a_person_wrote_stays_theirs_when_its_marker_is_lost(paths: Paths, ledger: Ledger) -> None:
@@ -108,7 +108,7 @@ def test_what_a_person_wrote_stays_theirs_when_its_marker_is_lost(paths: Paths, 
         daily.refresh(ledger)
         daily.mark_all(ledger)
         before = path.read_text()
-        assert [(fact.project, fact.origin) for fact in of_day(daily.read(day), day)] == [(GLOBAL, "user")]
+        assert [(fact.project, fact.origin) for fact in read_facts(daily.read(day), day)] == [(GLOBAL, "user")]
         path.write_text(before[: before.rindex("<!--")])
     daily.refresh(ledger)
     daily.mark_all(ledger)

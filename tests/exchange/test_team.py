@@ -97,7 +97,7 @@ def test_what_is_accepted_is_the_teams_and_no_rule_of_the_users(
     }  # fmt: skip
     with Keeper.at(wiki.home) as keeper:
         refresh.renew(wiki.home, keeper)
-    key = project.of(str(clone), wiki.home.settings, wiki.home.paths)
+    key = project.key_of(str(clone), wiki.home.settings, wiki.home.paths)
     assert queue in Path(wiki.home.paths.page, f"{key}.md").read_text()
 
 
@@ -176,7 +176,7 @@ def test_no_branch_and_no_unsaved_file_speaks_for_the_team(wiki: WikiHome, clone
 def test_one_writes_what_holds_sees_it_before_and_has_it_once(
     wiki: WikiHome, clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = project.of(str(clone), wiki.home.settings, wiki.home.paths)
+    key = project.key_of(str(clone), wiki.home.settings, wiki.home.paths)
     git(clone, "config", "--global", "user.name", "Jo Ba")
     assert wiki.run(share, "--project", "--yes") == 0
     assert "There is no statement to share" in capsys.readouterr().out
@@ -208,7 +208,7 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
 
 
 def test_a_secret_is_not_shared(wiki: WikiHome, clone: Path) -> None:
-    key = project.of(str(clone), wiki.home.settings, wiki.home.paths)
+    key = project.key_of(str(clone), wiki.home.settings, wiki.home.paths)
     wiki.home.settings.redact_extra = ("harbour-[0-9]+",)
     with Keeper.at(wiki.home) as keeper:
         keeper.take([a_fact("The gate opens with harbour-4711.", project=key)], "shop")

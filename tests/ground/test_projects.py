@@ -49,7 +49,7 @@ def learn(paths: Paths, *folders: Path) -> bool:
 
 
 def key(paths: Paths, folder: Path) -> str:
-    return project.of(str(folder), Settings.load({}), paths)
+    return project.key_of(str(folder), Settings.load({}), paths)
 
 
 def stored(paths: Paths, old: str) -> str:

@@ -121,14 +121,14 @@ def test_pages_and_days_are_cut_as_they_were_before() -> None:
         files |= {f"{top}/{path.name}": path for path in sorted((DAYS.parent / "home-0.2.0" / top).glob("*.md"))}
     rows: list[object] = []
     for name, path in files.items():
-        for found in documents.of_file(name, path.read_text("utf-8"), {SHOP: "store-1a2b3c"}):
+        for found in documents.parse(name, path.read_text("utf-8"), {SHOP: "store-1a2b3c"}):
             rows += [f"== {found.key}", replace(found, passages=()), found.digest, *found.passages]
         if "---" in (whole := path.read_text("utf-8")):
             front, _, bare = whole.rpartition("---\n")
             texts = [f"{front}---\n" + "\n".join(bits) for bits in bent(bare.split("\n"), 30)]
         else:
             texts = ["\n".join(bits) for bits in bent(whole.split("\n"), 30)]
-        rows += [digest(documents.of_file(name, text, {SHOP: "store-1a2b3c"})) for text in texts]
+        rows += [digest(documents.parse(name, text, {SHOP: "store-1a2b3c"})) for text in texts]
     same("read/documents.txt", rows)
     texts = [
         "x" * 5_000,

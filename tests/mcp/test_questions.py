@@ -29,7 +29,7 @@ SECRET = "password=W1nter$un9x"
 @pytest.fixture
 def key(tmp_path: Path) -> str:
     home = Home.open()
-    return project.of(str(tmp_path), home.settings, home.paths)
+    return project.key_of(str(tmp_path), home.settings, home.paths)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ class Server:
     folder: Path
 
     def call(self, name: str, **given: object) -> str:
-        here = project.of(str(self.folder), self.home.settings, self.home.paths)
+        here = project.key_of(str(self.folder), self.home.settings, self.home.paths)
         session = Session(self.home, here, "s1", str(self.folder))
         try:
             answer = run_call(session, {"name": name, "arguments": given})

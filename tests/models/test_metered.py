@@ -28,7 +28,7 @@ def metered(
 
 
 def outcomes(ledger: Ledger) -> list[str]:
-    return [call.outcome for _, call in ledger.calls_since(clock.at(0))]
+    return [call.outcome for _, call in ledger.calls_since(clock.from_epoch(0))]
 
 
 def test_a_short_fault_is_tried_three_times_within_the_run(ledger: Ledger) -> None:
@@ -41,7 +41,7 @@ def test_a_short_fault_is_tried_three_times_within_the_run(ledger: Ledger) -> No
 def test_each_model_of_a_chain_is_booked(ledger: Ledger) -> None:
     chain = Chain([Scripted([BadAnswerError("junk")], "one"), Scripted([ANSWER], "two")])
     Metered(chain, ledger, ledger.path.with_name("lock"), (), NO_LIMITS).complete(PROMPT)
-    assert [call.model for _, call in ledger.calls_since(clock.at(0))] == ["one", "two"]
+    assert [call.model for _, call in ledger.calls_since(clock.from_epoch(0))] == ["one", "two"]
 
 
 def test_a_fault_that_needs_a_person_is_not_tried_again(ledger: Ledger) -> None:
@@ -75,7 +75,7 @@ def test_a_call_that_is_cut_off_is_booked_by_estimate(ledger: Ledger) -> None:
     model, _, _ = metered(ledger, cut)
     with pytest.raises(KeyboardInterrupt):
         model.complete(PROMPT, "p")
-    *_, (_, call) = ledger.calls_since(clock.at(0))
+    *_, (_, call) = ledger.calls_since(clock.from_epoch(0))
     assert (call.outcome, call.project) == ("cut off", "p")
     assert call.cost_usd == pytest.approx(0.01 * call.input_tokens / 1000)
     assert call.input_tokens > 100

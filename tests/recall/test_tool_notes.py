@@ -243,7 +243,7 @@ def test_what_tool_uses_touch_and_texts_mention_is_as_it_was_before(monkeypatch:
     edits, texts = told["edits"], told["texts"]
     uses = [("Bash", {"command": line}) for line in told["shell"]] + [("Edit", edit) for edit in edits]
     for tool, values in (*uses, ("Read", edits[0])):
-        touched = tool_notes.of_tool(tool, values, "/a/b")
+        touched = tool_notes.find_touched(tool, values, "/a/b")
         levels = "".join(str(naming_notes.mention_level(touched, text)) for text in texts)
         rows += [f"{touched.commands} {['/'.join(parts) for parts in touched.files]} {touched.symbols}", levels]
         found = [naming_notes.names_in([text]) for text in texts]
@@ -251,13 +251,13 @@ def test_what_tool_uses_touch_and_texts_mention_is_as_it_was_before(monkeypatch:
         assert all(is_named or level == "0" for is_named, level in zip(may, levels, strict=True))
         rows += ["".join(str(int(each)) for each in may), naming_notes._terms(touched)]
     for text, kind, tool, values in told["ranked"]:
-        rows.append(f"{naming_notes._rank(tool_notes.of_tool(tool, values, '/a/b'), kind, text)} {text}")
+        rows.append(f"{naming_notes._rank(tool_notes.find_touched(tool, values, '/a/b'), kind, text)} {text}")
     draw, words = random.Random(26), [word for line in (*told["shell"], *texts) for word in line.split(" ")]
     for _ in range(40):
         seen = list[object]()
         for _ in range(20):
             line, text = (" ".join(draw.choices(words, k=draw.randint(1, 6))) for _ in range(2))
-            touched = tool_notes.of_tool("Bash", {"command": line}, "/a/b")
+            touched = tool_notes.find_touched("Bash", {"command": line}, "/a/b")
             about = [touched.commands, touched.files, touched.may_be_named(naming_notes.names_in([text]))]
             seen += [about, naming_notes._terms(touched), naming_notes._rank(touched, "fact", text)]
         rows.append(digest(seen))

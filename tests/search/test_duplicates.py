@@ -24,10 +24,10 @@ def article(*claims: str) -> str:
 
 def found(tmp_path: Path, query: str, *pages: str, day: str = DAY) -> list[tuple[str, list[str]]]:
     with Index(tmp_path / "index.db") as index:
-        index.add(documents.of_file("daily/2026-11-20.md", day))
+        index.add(documents.parse("daily/2026-11-20.md", day))
         for number, page in enumerate(pages):
-            index.add(documents.of_file(f"knowledge/concepts/shop-{number}.md", page))
-        index.add(documents.of_file("knowledge/concepts/bread.md", "# Bread\n\nDough rises overnight.\n"))
+            index.add(documents.parse(f"knowledge/concepts/shop-{number}.md", page))
+        index.add(documents.parse("knowledge/concepts/bread.md", "# Bread\n\nDough rises overnight.\n"))
         return [(hit.kind, hit.passages) for hit in index.search(query)]
 
 
@@ -71,7 +71,7 @@ def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_p
         path="archive/abcdefgh", kind="turn", session="s1", project="shop-000001", title="S", passages=said
     )
     with Index(tmp_path / "index.db") as index:
-        index.add([*documents.of_file("daily/2026-11-20.md", DAY), turns])
+        index.add([*documents.parse("daily/2026-11-20.md", DAY), turns])
         (hit,) = index.search("pnpm, npm and the lock file, when the build was set up")
         assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
         for query, kinds, shown, passages in (

@@ -26,13 +26,13 @@ TOLD = json.loads((TESTS / "fixtures" / "words.json").read_text("utf-8"))
 def test_terms_are_what_says_something_and_signs_and_pairs_where_no_blank_parts_words(
     text: str, terms: list[str]
 ) -> None:
-    assert tokens.of(text) == terms
+    assert tokens.terms(text) == terms
 
 
 def test_a_query_asks_for_pairs_of_signs_and_for_an_id_instead_of_the_signs_in_them() -> None:
-    assert tokens.of_query("東京都 語") == ["東京", "京都", "語"]
-    assert tokens.of_query("^l-deadbeef ^e-4k7m2q9x l- e-") == ["ldeadbeef", "e4k7m2q9x"]
-    assert tokens.of_query("e-commerce") == ["commerc", "ecommerce"]
+    assert tokens.query_terms("東京都 語") == ["東京", "京都", "語"]
+    assert tokens.query_terms("^l-deadbeef ^e-4k7m2q9x l- e-") == ["ldeadbeef", "e4k7m2q9x"]
+    assert tokens.query_terms("e-commerce") == ["commerc", "ecommerce"]
 
 
 # -- words
@@ -58,11 +58,11 @@ def test_what_is_too_long_is_cut_between_words_unless_that_leaves_less_than_half
 def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
     for word, stem in {"verwendungen": "verwend", "planned": "plan", "adds": "add", "walls": "wall", "access": "access",
                        "used": "used", "verified": "verif", "see": "see", "running": "run"}.items():  # fmt: skip
-        assert stemming.without_ending(word) == stem
+        assert stemming.strip_ending(word) == stem
     assert stemming.porter("generation") == stemming.porter("general") == "gener"
     published = TOLD["porter"].split()
     assert [*map(porter, published[::2])] == published[1::2]
-    assert stemming.without_ending("generation") != stemming.without_ending("general")
+    assert stemming.strip_ending("generation") != stemming.strip_ending("general")
 
 
 # -- comparison
@@ -85,11 +85,11 @@ def test_of_texts_that_say_the_same_the_last_is_distinct() -> None:
 
 @pytest.mark.parametrize(("text", "names"), TOLD["names"])
 def test_names_in_prose(text: str, names: list[str]) -> None:
-    assert identifiers.in_prose(text) == names
+    assert identifiers.find_in_prose(text) == names
 
 
 def test_a_called_name_in_code_keeps_its_arguments() -> None:
-    assert identifiers.in_code(["def load(path):", "x = a_b(raw, True)"]) == ["load(path)", "a_b(raw, True)"]
+    assert identifiers.find_in_code(["def load(path):", "x = a_b(raw, True)"]) == ["load(path)", "a_b(raw, True)"]
 
 
 # -- cues

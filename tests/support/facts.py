@@ -43,7 +43,7 @@ def rendered(fact: Fact) -> str:
 
 def parsed(text: str, day: date) -> list[Fact]:
     """The facts of a day's text."""
-    return lines.of_day(DayText(text), day)
+    return lines.read_facts(DayText(text), day)
 
 
 def keeper(folder: Path) -> Keeper:

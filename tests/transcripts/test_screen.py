@@ -148,5 +148,5 @@ def test_what_another_machine_or_an_earlier_version_forgot_is_known_here(tmp_pat
     here.take(Tombstone(12, "7fbbb82e0632b75c1d15d7c5564cd1a6", 3353, "00" * 16))
     assert (here.find("Two quagga\nHERDS."), here.holds("quagga herd")) == ("quagga herds", False)
     assert all(map(here.line_holds, (b'{"content": [{"text": "Two quagga herds."}]}', b'{"text": "Two quagga herds')))
-    assert here.without("one\ntwo quagga herds\nthree\n") == "one\nthree\n"
+    assert here.purge("one\ntwo quagga herds\nthree\n") == "one\nthree\n"
     assert (here.salt, here.path.stat().st_mode & 0o777) == ("00" * 16, 0o600), "one salt, where machines meet first"

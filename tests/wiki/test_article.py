@@ -157,7 +157,7 @@ def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it() -> None:
     for bits in bent(bare.split("\n"), 60):
         page = article(f"{front}---\n" + "\n".join(bits))
         seen: list[object] = [page.headed_claims, page.history, page.links, page.degree, page.summary, page.last_day]
-        seen += [(section.heading, n, claim, page.since(section, n)) for section, n, claim in page.lines()]
+        seen += [(section.heading, n, claim, page.read_end(section, n)) for section, n, claim in page.lines()]
         seen += [page.relate("concepts/shop", "Shop"), page.relate("concepts/quay", "The Quay", "it is near")]
         page.add(Claim("Added.", (S3,), "l-e5"))
         page.summarise("In short.")

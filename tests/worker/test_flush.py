@@ -135,7 +135,7 @@ def kept(bench: Bench) -> Counter[str]:
 
 
 def test_a_statement_that_nobody_could_ask_for_is_given_phrases_by_the_next_flush_that_shows_it(bench: Bench) -> None:
-    own = project.of("/x/shop", bench.home.settings, bench.home.paths)
+    own = project.key_of("/x/shop", bench.home.settings, bench.home.paths)
     told = [a_fact("The harbour gauge is read in inches.", project=own),
             a_fact("The harbour pump runs at noon.", project=own, asked_as=("when does it run",))]  # fmt: skip
     with Keeper.at(bench.home) as keeper:
@@ -158,7 +158,7 @@ def test_a_statement_that_nobody_could_ask_for_is_given_phrases_by_the_next_flus
 def test_what_was_remembered_or_came_from_a_server_is_found_by_the_phrases_that_a_flush_gives_it(
     bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = project.of("/x/shop", bench.home.settings, bench.home.paths)
+    own = project.key_of("/x/shop", bench.home.settings, bench.home.paths)
     gauge, pump = "The harbour gauge is read in inches.", "The harbour pump runs at noon."
     with MemoryServer() as server, keeper(tmp_path / "there") as there, Keeper.at(bench.home) as here:
         there.take([a_fact(gauge, project=own)])
@@ -720,7 +720,7 @@ def test_a_prompt_over_which_the_client_was_killed_is_taken_up_once(
     for _ in range(2):
         bench.flush()
     assert sum(kept(bench).values()) == (3 if read else 1)
-    assert bench.waiting() == open_sessions.of_dead_clients(bench.home.paths) == []
+    assert bench.waiting() == open_sessions.find_dead(bench.home.paths) == []
     assert {(entry.session, entry.project) for entry in bench.entries()} == {(SESSION, "shop")}
 
 

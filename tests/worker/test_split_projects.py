@@ -71,7 +71,7 @@ def test_two_clones_become_one_project_for_every_reader(
     assert cli.main(["flush", "--now"]) == 0, "the second run changes nothing"
     key = project.key_of_remote("git.example.com/mara/tidemark")
     assert log.read_bytes() == before
-    assert {project.of(str(folder), home.settings, home.paths) for folder in clones} == {key}
+    assert {project.key_of(str(folder), home.settings, home.paths) for folder in clones} == {key}
     assert {one.project_key for one in DailyLog(home.paths).entries(entry("a1").day)} == {key}
     with closing(Ledger(home.paths)) as ledger:
         assert {one.project for one in ledger.entries()} == {key}

@@ -275,7 +275,7 @@ def test_what_the_page_shows_what_was_given_and_what_stems_from_the_prompt_is_no
     article = f"---\ntitle: Discount code\nsummary_digest: x\n---\n# Discount code\n{summary}\n## Gotchas\n{lines}"
     entry = Passage("- A discount code was added to the form.", "Key Exchanges")
     with Index(world.home.paths.index) as index:
-        index.add(documents.of_file("knowledge/concepts/discount.md", article))
+        index.add(documents.parse("knowledge/concepts/discount.md", article))
         index.add([Document("daily/2026-11-20.md", "entry", "e-00000001", passages=(entry,), date="2026-11-20"),
                    Document("daily/2026-11-20.md", "entry", "e-0002", title="Learned · discount code")])  # fmt: skip
     world.weigh()
@@ -289,8 +289,8 @@ def test_an_article_leads_to_the_statement_that_its_line_shows(make: Make) -> No
     world = make({"needed": [1, 2, 3, 4]})
     lines = [f"- {NOTES[1]} [[daily/2026-11-20#^l-00000002|20 Nov]]", "- Gone. [[daily/2026-11-20#^l-00000009|20 Nov]]"]
     with Index(world.home.paths.index) as index:
-        index.add(documents.of_file("knowledge/concepts/code.md", "\n".join(["# Discount code", "## Gotchas", *lines])))
-        index.add(documents.of_file("knowledge/concepts/own.md", "# Discount code\n## Gotchas\n- Codes are short."))
+        index.add(documents.parse("knowledge/concepts/code.md", "\n".join(["# Discount code", "## Gotchas", *lines])))
+        index.add(documents.parse("knowledge/concepts/own.md", "# Discount code\n## Gotchas\n- Codes are short."))
     text = given(world.weigh())
     rows = [line for line in text.splitlines() if line.startswith("- ")]
     assert f"- [decision, 2026-11-20] {NOTES[1]} ({key(2)})" in rows[:2], "the title led to it"

@@ -187,7 +187,7 @@ class _Planner:
             return "fact"
         if any(entry.id == ident for entry in self.entries) or ident in self._tombstone_ids():
             return "entry"
-        if any(entry.session == target for entry in self.entries) or self._of_session(target):
+        if any(entry.session == target for entry in self.entries) or self._session_jobs(target):
             return "session"
         if any(entry.project_key == target for entry in self.entries):
             return "project"
@@ -243,7 +243,7 @@ class _Planner:
         slug = targets.page(target.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
         return slug if slug in self.articles else ""
 
-    def _of_session(self, session: str) -> list[Job]:
+    def _session_jobs(self, session: str) -> list[Job]:
         return [job for job in self.spool.jobs(*self.boxes) if job.session == safe_name(session)]
 
     def _turns(self, entry_id: str) -> list[tuple[str, str]]:
@@ -258,7 +258,7 @@ class _Planner:
         if len(fold(plan.needle)) < MIN_TEXT:
             raise ExpectedError(f"A text to forget must have at least {MIN_TEXT} characters.")
         for day in self.daily.days():
-            before, after = self.daily.text(day), without_lines(self.daily.text(day), plan.needle)
+            before, after = self.daily.text(day), strike_lines(self.daily.text(day), plan.needle)
             if before != after:
                 remaining = set(DayText(after).rows)
                 plan.rows += [(day, row) for row in DayText(before).rows if row not in remaining]
@@ -399,7 +399,7 @@ def _strip(text: str, plan: Plan) -> str:
     return day.text
 
 
-def without_lines(text: str, needle: str) -> str:
+def strike_lines(text: str, needle: str) -> str:
     """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
     day = DayText(text)
     day.strike(lambda row: holds(row_words(row), needle))

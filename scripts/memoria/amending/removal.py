@@ -212,7 +212,7 @@ def _daily(home: Home, plan: Plan) -> None:
     log_ = DailyLog(home.paths)
     for day in log_.days():
         if plan.needle:
-            log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
+            log_.rewrite(day, lambda text: forget_plan.strike_lines(text, plan.needle))
         if plan.ids:
             log_.edit(day, lambda text: text.bury(plan.ids))
     for entry in plan.entries:

@@ -160,8 +160,8 @@ class Receipt(Changes):
 
         OSError when the transcript cannot be read.
         """
-        head = clients.of(found).head(found.path)
-        owner = project.of(head.cwd, self.home.settings, self.home.paths)
+        head = clients.client_of(found).head(found.path)
+        owner = project.key_of(head.cwd, self.home.settings, self.home.paths)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
         left_alone = self.skip_reason(found, head)
         settled = stamp == found.stamp and not _UNSETTLED.intersection(fates)
@@ -281,7 +281,7 @@ class Receipt(Changes):
         return MISSING
 
     def _turns(self, found: Found, folder: str, unknown: dict[str, list[int]]) -> Iterator[Turn]:
-        reader = Reader(describing=False, decode=clients.of(found).decoder())
+        reader = Reader(describing=False, decode=clients.client_of(found).decoder())
         reader.folder = folder
         for number, line in enumerate(client_files.lines(found.path), 1):
             turns = list(reader.read((line,)))

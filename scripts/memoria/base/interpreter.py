@@ -72,12 +72,12 @@ def find(settings: Settings) -> str:
     if settings.python:
         return settings.python
     if places.is_wheel():
-        return of_wheel(places.PACKAGE)
+        return find_of_wheel(places.PACKAGE)
     own = _python_in(os.path.join(places.ROOT, ".venv")) if places.is_checkout() else ""
     return own or _python_in(environment())
 
 
-def of_wheel(package: str) -> str:
+def find_of_wheel(package: str) -> str:
     """Return the interpreter of the environment that a package is installed in, ``""`` when it has gone.
 
     A package outside of any virtual environment belongs to this process's interpreter: ``memoria install`` writes

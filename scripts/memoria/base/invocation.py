@@ -68,7 +68,7 @@ def _program() -> str:
     if not places.is_wheel():
         return os.path.join(places.ROOT, "bin", COMMAND)
     name = COMMAND + ".exe" if os.name == "nt" else COMMAND
-    return os.path.join(os.path.dirname(interpreter.of_wheel(places.PACKAGE)), name)
+    return os.path.join(os.path.dirname(interpreter.find_of_wheel(places.PACKAGE)), name)
 
 
 def quote(path: str) -> str:

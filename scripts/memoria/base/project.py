@@ -106,7 +106,7 @@ class Known:
         return key
 
 
-def of(cwd: str, settings: Settings, paths: Paths) -> str:
+def key_of(cwd: str, settings: Settings, paths: Paths) -> str:
     """Return the key (``<name>-<6 hex digits>``) of a working folder's project; the folder may exist no more."""
     found = place(cwd, settings.split_worktrees)
     map_ = read(paths.projects)

@@ -75,8 +75,8 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     name, path = event.session, os.path.abspath(expand(event.transcript))
     position = _find_furthest(cursor.read(paths.cursors, name, path), waiting, spool)
     off = cursor.paused_spans(paths.cursors, name)
-    if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off
-        position = cursor.Cursor(path, off.after(position.end), b"")
+    if off is not None and off.end_after(position.end) != position.end:  # skip what was written with memoria off
+        position = cursor.Cursor(path, off.end_after(position.end), b"")
     start, trouble = position.end, ""
     try:
         piece = cursor.read_after(path, start, position.mark)

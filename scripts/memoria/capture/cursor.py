@@ -86,7 +86,7 @@ class PausedSpans:
         self.spans = spans
         self.is_open = is_open
 
-    def after(self, position: int) -> int:
+    def end_after(self, position: int) -> int:
         """Return the end of the span that holds ``position``, or ``position`` itself when none does."""
         for start, end in self.spans:
             if start <= position < end:
@@ -97,7 +97,7 @@ class PausedSpans:
         """Return whether this part was written with memoria off; always true when no spans are known."""
         if not self.spans or (self.is_open and position >= self.spans[-1][0]):
             return True
-        return self.after(position) != position
+        return self.end_after(position) != position
 
     def reach(self, size: int) -> None:
         """Let the last span reach to ``size`` at least."""

@@ -85,7 +85,7 @@ class OpenSessions:
         """Record the beginning of a prompt; an empty one only records that the session was given a prompt."""
         path = self.path(session, PROMPT)
         if prompt or not os.path.exists(path):
-            _write(path, without_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
+            _write(path, drop_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
 
     def record_answer(self, session: str) -> None:
         """Record that the latest prompt was answered to its end; the block tells it when the transcript is read."""
@@ -171,7 +171,7 @@ def _write(path: str, text: str) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def without_secrets(text: str) -> str:
+def drop_secrets(text: str) -> str:
     """Return ``text`` on one line without words that may be keys: rather too many than too few.
 
     A hook cannot afford the whole redaction, and what is cut short here is only a reminder.
@@ -232,7 +232,7 @@ def drop_sent(event: hook.Event, paths: Paths) -> None:
         remove(path)
 
 
-def of_dead_clients(paths: Paths) -> list[str]:
+def find_dead(paths: Paths) -> list[str]:
     """Return the files of the clients that are gone."""
     names = _file_names(paths.where, SENT)
     return [os.path.join(paths.where, name) for name in names if not is_alive(name.split(".")[-2])]

@@ -82,7 +82,7 @@ def _list(args: argparse.Namespace, settings: Settings) -> int:
 def _row(field: Field, settings: Settings) -> dict[str, Any]:
     return {
         "name": field.name,
-        "value": _without_secrets(field, getattr(settings, field.name)),
+        "value": _drop_secrets(field, getattr(settings, field.name)),
         "default": field.default,
         "origin": settings.origins.get(field.name, DEFAULT),
         "variable": field.variable,
@@ -90,7 +90,7 @@ def _row(field: Field, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _without_secrets(field: Field, value: Any) -> Any:
+def _drop_secrets(field: Field, value: Any) -> Any:
     """Return a value without the secrets in it."""
     if field.name in _KEYS:
         return HIDDEN if value else value
@@ -114,7 +114,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     field = _field(args.name)
     value = _check(field, args.value)
     path = change_config(Swap(Paths.of(settings)), {field.name: value})
-    print(f"{field.name} is {_show(_without_secrets(field, value))} in {path}.")
+    print(f"{field.name} is {_show(_drop_secrets(field, value))} in {path}.")
     after = Settings.load()
     origin = after.origins.get(field.name, "")
     if origin == field.variable:

@@ -75,12 +75,12 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
     only project to ingest; ExpectedError when no transcript is of it.
     """
     plan = Plan()
-    transcripts = client_files.in_order(found for client, path in sources for found in client.transcripts(path))
+    transcripts = client_files.sort(found for client, path in sources for found in client.transcripts(path))
     heads = []
     for found in transcripts:
         try:
-            head = clients.of(found).head(found.path)
-            heads.append((found, head, project.of(head.cwd, home.settings, home.paths)))
+            head = clients.client_of(found).head(found.path)
+            heads.append((found, head, project.key_of(head.cwd, home.settings, home.paths)))
         except OSError as error:
             plan.passed[f"cannot be read ({error.strerror})"] += 1
     wanted = projects.resolve_folder(name, {owner for _, _, owner in heads}, home) if name else ""
@@ -113,7 +113,7 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: str) -> Item | str:
     account = Account(found, head.session, owner, head.cwd, fates or {})
     if account.turns and not account.open_turns:
         return "already recorded"
-    reader = Reader(describing=False, decode=clients.of(found).decoder())
+    reader = Reader(describing=False, decode=clients.client_of(found).decoder())
     turns = [*reader.read(client_files.lines(found.path)), *reader.settle()]
     chars = sum(turn.size + len(turn.tools) * TOOL_CHARS for turn in turns)
     if account.turns:
@@ -153,11 +153,11 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     """Return where to look for which agent's sessions; ExpectedError when nothing is there."""
     if args.source:
         path = Path(args.source).expanduser().absolute()
-        client = clients.by_name(args.agent) if args.agent else clients.owner(path)
+        client = clients.find(args.agent) if args.agent else clients.owner(path)
         if not path.exists():
             raise ExpectedError(f"{path} does not exist. Name a transcript or a folder of transcripts.")
         return [(client, path)]
-    agents = [clients.by_name(args.agent)] if args.agent else list(clients.CLIENTS.values())
+    agents = [clients.find(args.agent)] if args.agent else list(clients.CLIENTS.values())
     usual = [(client, client.folder(os.environ)) for client in agents]
     found = [(client, place) for client, place in usual if place.exists()]
     if not found:

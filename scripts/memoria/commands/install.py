@@ -102,7 +102,7 @@ def _marketplace(settings: Settings, python: str) -> Path:
     """Return the folder of the marketplace of this memoria; a wheel's hooks name ``python``, unless it is empty."""
     root = Path(paths.ROOT)
     if paths.is_wheel():
-        return _of_wheel(root, settings, python)
+        return _make_marketplace(root, settings, python)
     if not paths.is_checkout():
         raise ExpectedError(f"this memoria is the plugin {PLUGIN}, which is installed; nothing was changed.")
     if missing := client_settings.missing_links():
@@ -110,7 +110,7 @@ def _marketplace(settings: Settings, python: str) -> Path:
     return root
 
 
-def _of_wheel(root: Path, settings: Settings, python: str) -> Path:
+def _make_marketplace(root: Path, settings: Settings, python: str) -> Path:
     """Make the marketplace of an installed wheel, or make it anew."""
     folder = Path(interpreter.data_folder(), "plugin")
     about = json.loads((root / "plugin.json").read_text("utf-8"))

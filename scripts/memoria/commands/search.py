@@ -92,7 +92,7 @@ def _record(hit: Hit) -> dict[str, Any]:
 
 
 def _lines(hits: list[Hit], query: str) -> Iterator[str]:
-    wanted = set(tokens.of_query(query))
+    wanted = set(tokens.query_terms(query))
     for number, hit in enumerate(hits, 1):
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
         passages = "".join(f"\n   {highlight(passage, wanted)}" for passage in hit.passages)

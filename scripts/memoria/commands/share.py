@@ -45,7 +45,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     place = project.place(str(Path.cwd()))
     if not place.git:
         raise ExpectedError("This folder is in no git repository; go to one whose team shares what it knows.")
-    key = project.of(str(Path.cwd()), home.settings, home.paths)
+    key = project.key_of(str(Path.cwd()), home.settings, home.paths)
     if Visibility(home.settings, home.paths).hides(key):
         raise ExpectedError("This project is excluded: nothing of it is shared or taken in.")
     with Keeper.at(home) as keeper:

@@ -77,7 +77,7 @@ def _fact(end: End) -> Iterator[str]:
 
 
 def _file(transactions: Transactions, step: Step, row: Row) -> Iterator[str]:
-    old, new = transactions.before(step, row), transactions.after(step, row)
+    old, new = transactions.content_before(step, row), transactions.content_after(step, row)
     path = row["path"]
     names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
     return difflib.unified_diff(_lines(old), _lines(new), *names, lineterm="")

@@ -34,6 +34,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
             f"No article or claim matches {asked!r}; {invocation.command('search')} may find something."
         )
     for claimed, traces in traced:
-        quoted = partial(highlight, wanted=set(tokens.of_query(claimed.words)))
+        quoted = partial(highlight, wanted=set(tokens.query_terms(claimed.words)))
         print("\n".join(lines(home, claimed, traces, printable.line, quoted)))
     return 0

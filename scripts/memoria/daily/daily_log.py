@@ -190,7 +190,7 @@ class DailyLog:
             day = date.fromisoformat(name)
             self.edit(day, partial(DayText.mark, day=day, lost=lost, keys=keys))
         self.refresh(ledger)
-        for name, idents in _by_day(ledger.entries(waiting=True)).items():
+        for name, idents in _group_by_day(ledger.entries(waiting=True)).items():
             self.edit(date.fromisoformat(name), partial(DayText.name, entries=idents))
         self.refresh(ledger)
 
@@ -206,7 +206,7 @@ class DailyLog:
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""
-        wanted = sorted(_by_day(booked).items())
+        wanted = sorted(_group_by_day(booked).items())
         return [each for day, own in wanted for each in self.entries(date.fromisoformat(day)) if each.id in own]
 
 
@@ -214,7 +214,7 @@ def _stamp(status: os.stat_result, aliases: Mapping[str, str]) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{project.digest_of(aliases)}"
 
 
-def _by_day(booked: Iterable[Booked]) -> dict[str, set[str]]:
+def _group_by_day(booked: Iterable[Booked]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for entry in booked:
         found.setdefault(entry.day, set()).add(entry.id)

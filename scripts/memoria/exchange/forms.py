@@ -86,7 +86,7 @@ class Day(DayText):
                     match = BOX.fullmatch(self.rows[item.row])
                     state = DROPPED if match and STRUCK.fullmatch(match["text"]) else TICKED
                     yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, state, key)
-        facts = {fact.id: fact for fact in lines.of_day(self, day)}
+        facts = {fact.id: fact for fact in lines.read_facts(self, day)}
         for line in learned:
             if fact := facts.pop(line.learned.id, None):
                 text, end = texts_of({**fact.to_dict(), "day": day.isoformat(), "entry": line.entry})
@@ -122,7 +122,7 @@ class Day(DayText):
                 new.setdefault(f"{LEARNED_HEADING}{about}", []).append(learned)
         if span := next((span for span in self._spans() if span.marker[1] == entry), None):
             every = [learned for below in new.values() for learned in below]
-            self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
+            self._put(span.first, span.last, _add_statements(self.rows[span.first : span.last], every))
             return
         for heading, below in new.items():
             if heading not in self.rows:
@@ -205,21 +205,21 @@ def _block(ident: str, bare: str, statements: Sequence[Learned], day: date, own:
             learned = known.get(there[1:])
             row = f"{_bullet(rows[number])}{learned.text} ^{learned.id}" if learned else ""
             forms = own.get(there[1:], [row]), [row]
-            rows[number : number + 1] = _by_hand(forms, learned, marker, day) if learned else []
-    rows = _with_statements([*rows, ""], list(left.values()))
+            rows[number : number + 1] = _render_by_hand(forms, learned, marker, day) if learned else []
+    rows = _add_statements([*rows, ""], list(left.values()))
     return [*rows, f"^e-{ident}", "", marker]
 
 
-def _by_hand(forms: Iterable[list[str]], learned: Learned, marker: str, day: date) -> list[str]:
+def _render_by_hand(forms: Iterable[list[str]], learned: Learned, marker: str, day: date) -> list[str]:
     """Return the lines of a statement in an entry that a person wrote: the first of these forms that says it all."""
     for rows in forms:
-        told = [lines.to_learned(fact) for fact in lines.of_day(DayText("\n".join([*rows, marker, ""])), day)]
+        told = [lines.to_learned(fact) for fact in lines.read_facts(DayText("\n".join([*rows, marker, ""])), day)]
         if told == [learned] or not learned.below:
             return rows
     return learned_rows(learned)
 
 
-def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:
+def _add_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:
     """Return an entry's rows with statements at the ends of their sections, which are made where they are missing."""
     done = list(rows)
     for place, label in enumerate(_LABELS):

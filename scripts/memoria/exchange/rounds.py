@@ -114,7 +114,7 @@ class Round:
         self.scan()
         done, stones = Exchanged(held=len(self._held)), Tombstones(self.home.paths)
         if server:
-            rows = Rows(self.records, self.keeper, server, self.hides, stones.without)
+            rows = Rows(self.records, self.keeper, server, self.hides, stones.purge)
             rows.meet()
             done.came |= {SERVER: Counter({STATEMENT: rows.came})} if rows.came else {}
             done.stored, done.failure = rows.sent, rows.failure
@@ -130,7 +130,7 @@ class Round:
         """Exchange with the other machines; CarrierError when that cannot be now, WrongKeyError with another key."""
         _tell_stones(self.records, stones)
         key = keys.read_key(self.home.paths)
-        meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._context)
+        meeting = Meeting(self.records, carrier, key, self.machine, stones.purge, self._context)
         meeting.hold()
         done.sent += meeting.sent
         known = {f"x-{stone.digest}" for stone in stones.stones}
@@ -399,7 +399,7 @@ def _look_again(records: Records, stones: Tombstones) -> None:
     with records.transaction():
         records.release(records.segments())
         for (line,) in records.db.execute("SELECT line FROM records WHERE kind <> ?", (STONE,)).fetchall():
-            records.clean(Record.parse(line), stones.without)
+            records.clean(Record.parse(line), stones.purge)
 
 
 def label() -> str:

@@ -122,7 +122,7 @@ class Row(NamedTuple):
         named = _particulars(memory.tags)[0].get("id", "") if memory else None
         return memory is not None and named == self.named and self.created in ("", memory.created)
 
-    def had(self, fact: Fact) -> bool:
+    def has_had(self, fact: Fact) -> bool:
         """Return whether the statement had these words when the row said the same."""
         return digest_of(fact.content) in map(digest_in, self.dots.split())
 
@@ -182,7 +182,7 @@ class Rows:
         return self.keeper.store.deleted_ids().union(self.records.forgotten())
 
     @cached_property
-    def _by_words(self) -> dict[tuple[str, ...], str]:
+    def _ids_by_words(self) -> dict[tuple[str, ...], str]:
         facts = filter(None, map(self._stored_fact, self.records.idents(STATEMENT)))
         return {tuple(words_of(fact.content)): fact.id for fact in facts}
 
@@ -206,9 +206,9 @@ class Rows:
         if told is None or self.hides(told.fact.project):
             return
         ident = row.id if row else told.named  # what another program says may stand here already
-        ident = ident or self._by_words.get(tuple(words_of(told.fact.content)), told.fact.id)
+        ident = ident or self._ids_by_words.get(tuple(words_of(told.fact.content)), told.fact.id)
         mine, others = self._stored_fact(ident), [other for other in self._own_rows(ident) if other.number != memory.id]
-        had = bool(row and mine and row.had(mine))
+        had = bool(row and mine and row.has_had(mine))
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
         if self.clean(told.fact.content) != told.fact.content or (memory.sensitive and not mine):  # hidden words
             if told.named in self._gone_ids and not mine:  # the row is there again, and is deleted
@@ -304,7 +304,7 @@ class Rows:
     def _says(self, row: Row, fact: Fact) -> bool:
         """Return whether a row says what a statement says; of another server's, whether it did."""
         if row.home != self.home:
-            return row.had(fact)
+            return row.has_had(fact)
         memory = self._listed.get(row.number)
         told = read_told(memory) if memory else None
         return bool(memory and told and (memory.sensitive or told.is_as(fact)))

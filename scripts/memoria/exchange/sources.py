@@ -19,7 +19,7 @@ from memoria.exchange.records import Records
 from memoria.ground.swap import Swap
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.lines import of_day, to_learned
+from memoria.statements.lines import read_facts, to_learned
 from memoria.statements.store import Place
 from memoria.wiki import lines
 from memoria.wiki.article import Article
@@ -140,7 +140,7 @@ class Days:
         day, store = self._day(name), self.keeper.store
         gone = store.deleted_ids()
         known = {ident for ident in done if ident.startswith("l-") and (ident in gone or store.get(ident))}
-        for fact in of_day(Day(text or ""), day) if known else ():
+        for fact in read_facts(Day(text or ""), day) if known else ():
             if fact.id in known:
                 self.keeper.take_over(fact, day)
 

@@ -27,7 +27,7 @@ def parse(text: object) -> datetime | None:
         return None
 
 
-def at(seconds: float) -> datetime:
+def from_epoch(seconds: float) -> datetime:
     """Return the time (UTC) so many seconds after the epoch."""
     return datetime.fromtimestamp(seconds, UTC)
 

@@ -99,7 +99,7 @@ _REST = r"[\w~+/=%-]+(?:\.[\w~+/=%-]{8,})*"
 _Tried = list[tuple[str, int, re.Pattern[str]]]
 
 
-def _by_literal() -> dict[str, _Tried]:
+def _group_by_literal() -> dict[str, _Tried]:
     """Return each beginning, longest first, with the kinds, the least lengths of the rest and the patterns to try."""
     tried = [(literal, (kind, least, re.compile(re.escape(literal) + f"(?P<rest>{_REST})", re.ASCII)))
              for kind, least, literals in PREFIXES for literal in literals.split()]  # fmt: skip
@@ -113,7 +113,7 @@ def _by_literal() -> dict[str, _Tried]:
 _AHEAD = dict.fromkeys("MNO", r"(?=[\w-]{22,27}\.)") | {"pat": r"(?=[A-Za-z0-9]{14}\.)"}
 
 
-_AT = _by_literal()
+_AT = _group_by_literal()
 BEGINS = re.compile(
     _EDGE + "(?:" + "|".join(re.escape(literal) + _AHEAD.get(literal, "") for literal in _AT) + ")", re.ASCII
 )

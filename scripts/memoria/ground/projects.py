@@ -250,7 +250,7 @@ def resolve_folder(given: str, keys: Iterable[str], home: Home) -> str:
     if given in (".", "..") or os.sep in given or given.startswith("~"):
         folder = Path(given).expanduser().absolute()
         if folder.is_dir():
-            return project.of(str(folder), home.settings, home.paths)
+            return project.key_of(str(folder), home.settings, home.paths)
     return find(given, keys, project.read(home.paths.projects))
 
 

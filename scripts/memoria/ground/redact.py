@@ -333,7 +333,7 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
             if len(value) < 20:  # a short one is no part of anything
                 around = text[token.start() - 1 : token.start()], text[token.end() : token.end() + 1]
                 is_part = bool(around[0].strip(" \t\r\n\"'`(,=:") or around[1].strip(" \t\r\n\"'`),;"))
-            if not (is_part or _NOT_SECRET_BEFORE.search(text, before, token.start()) or _in_block(text, token)):
+            if not (is_part or _NOT_SECRET_BEFORE.search(text, before, token.start()) or _is_in_block(text, token)):
                 yield token.start(), token.end(), "high-entropy"
 
 
@@ -350,7 +350,7 @@ def _is_random(value: str) -> bool:
     return not is_text and is_drawn and _TWO_NUMBERS.search(value) is not None
 
 
-def _in_block(text: str, token: re.Match[str]) -> bool:
+def _is_in_block(text: str, token: re.Match[str]) -> bool:
     """Return whether the lines around the token show that it is part of encoded data (a certificate, a picture)."""
     length = token.end() - token.start()
     before = text[max(0, token.start() - length - 2) : token.start()]

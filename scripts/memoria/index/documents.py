@@ -104,7 +104,7 @@ def files(home: Path, tops: Collection[str] = TOPS, ended: Ended = NOTHING) -> I
             yield f"{top}/{name}.md", (status.st_mtime_ns, status.st_size + over)
 
 
-def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:
+def parse(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:
     """Return the documents of one Markdown file of the home, depending on its path.
 
     ``aliases`` maps former project keys, which may stand in the text, to the present ones. ``ended`` tells what entries
@@ -145,10 +145,10 @@ def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> I
     day = Path(path).stem
     when = date.fromisoformat(day)
     day_text = DayText(text, aliases)
-    facts = lines.of_day(day_text, when)
+    facts = lines.read_facts(day_text, when)
     outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
     for part in day_text.parts(when):
-        passages = tuple(_sections(_without_facts(part.text), "", _ID))
+        passages = tuple(_sections(_remove_facts(part.text), "", _ID))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
             anchor, title = "", day
@@ -159,7 +159,7 @@ def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> I
         owner = lines.owner(part, facts)
         project = "" if owner == GLOBAL else owner
         if part.entry:
-            past = ended.of_entry(part.entry, outdated)
+            past = ended.entry_pasts(part.entry, outdated)
             title = mark_title(title, past)
             passages = tuple(_current(passages, past))
         if passages or (anchor and not part.is_learned):
@@ -180,7 +180,7 @@ def unmarked_anchor(raw: str) -> str:
     return f"x-{blake2b(raw.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
 
-def _without_facts(text: str) -> str:
+def _remove_facts(text: str) -> str:
     """Return the text of a part without its learned facts, which are documents with projects of their own."""
     day = DayText(text)
     for line in reversed(list(day.facts())):

@@ -20,7 +20,7 @@ from memoria.base.paths import Paths
 from memoria.daily.entry import Entry
 from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison, cues
-from memoria.search.stemming import without_ending
+from memoria.search.stemming import strip_ending
 from memoria.search.words import holds
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.store import Store
@@ -71,7 +71,7 @@ class Past:
             return False
         own, now, said = map(_words, (self.content, self.instead, text))
         # a stem, and the stems of the words in a name such as ``carts.py``
-        shared = {word: own.stems & {word, *map(without_ending, _PARTS.split(word))} for word in said.stems}
+        shared = {word: own.stems & {word, *map(strip_ending, _PARTS.split(word))} for word in said.stems}
         known = [word for word in shared if shared[word]]
         if len(known) < max(MIN_NAMED, NAMED * len(shared)):
             return False
@@ -118,9 +118,9 @@ class Ended:
         told |= {fact.id: (fact, UNCITED) for fact in others}
         here = (pair for ident, pair in told.items() if ident not in but)
         here = (pair for pair in here if GLOBAL in pair[0].projects or project in ("", *pair[0].projects))
-        return [replace(each, cited=False, least=least) for fact, least in here for each in self.of_fact(fact)]
+        return [replace(each, cited=False, least=least) for fact, least in here for each in self.fact_pasts(fact)]
 
-    def of_fact(self, fact: Fact) -> list[Past]:
+    def fact_pasts(self, fact: Fact) -> list[Past]:
         """Return the wordings of a fact that no longer hold, with what holds instead as far as it is known."""
         found = [Past(text, "", fact.content, quote=fact.quote) for text in fact.wordings]
         if fact.is_outdated:
@@ -129,7 +129,7 @@ class Ended:
             found.append(Past(fact.content, day, now.content if now else "", quote=fact.quote))
         return found
 
-    def of_entry(self, entry: Entry, facts: Mapping[str, Fact] | None = None) -> list[Past]:
+    def entry_pasts(self, entry: Entry, facts: Mapping[str, Fact] | None = None) -> list[Past]:
         """Return what no longer holds of an entry; what a fact of the entry still says is left out.
 
         ``facts``: those of its day by id, as far as they or a wording of them no longer hold.
@@ -138,7 +138,7 @@ class Ended:
         for learned in entry.learned:
             fact = self.fact(learned.id) if facts is None else facts.get(learned.id)
             if fact:
-                known += self.of_fact(fact)
+                known += self.fact_pasts(fact)
             elif learned.ended:
                 known.append(Past(learned.text, ""))
         others, own = (facts or {}).values(), {learned.id for learned in entry.learned}
@@ -156,7 +156,7 @@ class Ended:
 
     def drop_ended(self, entry: Entry) -> Entry:
         """Return an entry without the sentences that say what no longer holds; its title says until when it held."""
-        past = self.of_entry(entry)
+        past = self.entry_pasts(entry)
         if not past:
             return entry
 
@@ -184,7 +184,7 @@ def mark_title(title: str, past: Iterable[Past]) -> str:
     return f"{title} (until {max(days)})" if max(days) else f"{title} (no longer holds)"
 
 
-def of(paths: Paths) -> Ended:
+def read_ended(paths: Paths) -> Ended:
     """Return what no longer holds by the store of statements."""
 
     @cache

@@ -22,7 +22,7 @@ def highlight(text: str, wanted: Collection[str]) -> str:
 def excerpt(text: str, wanted: Collection[str]) -> list[tuple[str, bool]]:
     """Return the words around the first found word, each with whether it is one that was found."""
     words = printable.line(text).split()
-    found = [not set(wanted).isdisjoint(tokens.of(word)) for word in words]
+    found = [not set(wanted).isdisjoint(tokens.terms(word)) for word in words]
     first = found.index(True) if True in found else 0
     length, start = 0, max(first - BEFORE_WORDS, 0)
     shown = [("…", False)] if start else []

@@ -1,7 +1,7 @@
 """Index: the writing side of the search index, a cache of everything that can be found, in ``.memoria/index.db``.
 
 It is one SQLite file. ``documents`` and ``passages`` hold what is shown, but for the texts of archived conversations,
-which stand in the archive; ``terms`` (FTS5, contentless, filled with the output of ``tokens.of``) maps terms to
+which stand in the archive; ``terms`` (FTS5, contentless, filled with the output of ``tokens.terms``) maps terms to
 passages, and ``vocabulary`` and ``instances`` look into it; ``totals`` counts what there is; ``sources`` lists the
 files that were read; ``kept_1`` caches what other modules computed from a file. Markdown is the source of truth: a file
 of another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers continue while one
@@ -273,7 +273,7 @@ class Index(AbstractContextManager["Index"]):
             with self._transaction():
                 while waiting and time.monotonic() < min(until, began + _BATCH_S):
                     name = waiting.popleft()
-                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases, ended)
+                    source = further[name][1] if name in further else partial(_load, home, name, self.aliases, ended)
                     changed += self._take(name, found[name], source)
         if waiting:
             self.is_whole = False
@@ -378,8 +378,8 @@ class Index(AbstractContextManager["Index"]):
             self._rows.discard_counts()
 
 
-def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
-    return documents.of_file(name, home_files.text(home / name), aliases, ended)
+def _load(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
+    return documents.parse(name, home_files.text(home / name), aliases, ended)
 
 
 MAX_PASSAGES = layout.LAST + 1 - layout.HEADS  # of one document
@@ -489,9 +489,9 @@ class DocumentRows:
 def _terms(document: Document, parts: tuple[Passage, ...]) -> Iterator[list[str]]:
     """Yield the terms of the title, of the names with the day, and of each passage."""
     names = " ".join([*document.aliases, *document.tags, *document.keywords])
-    yield tokens.of(document.title)
-    yield tokens.of(names) + tokens.of_day(document.date)
-    yield from (tokens.of(f"{part.label} {part.text}") for part in parts)
+    yield tokens.terms(document.title)
+    yield tokens.terms(names) + tokens.day_terms(document.date)
+    yield from (tokens.terms(f"{part.label} {part.text}") for part in parts)
 
 
 def _words(terms: list[str]) -> str:

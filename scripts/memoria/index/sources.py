@@ -26,7 +26,7 @@ from memoria.ground.home import Home
 from memoria.ground.printable import amount
 from memoria.index import documents
 from memoria.index.documents import Document, Stamp
-from memoria.index.ended import Ended, Past, of
+from memoria.index.ended import Ended, Past, read_ended
 from memoria.index.index import About, Index, Stamped
 from memoria.recall import naming_notes
 from memoria.statements import lines
@@ -43,7 +43,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     """
     index.is_whole = True
     index.resolve(project.aliases(paths.projects))
-    ended = of(paths)
+    ended = read_ended(paths)
     more = _read_archive(index, Archive.of(paths), Path(paths.home), ended)
     changed = index.sync(paths.home, more, ended=ended, until=until, anew=anew)
     if index.is_whole:
@@ -89,7 +89,7 @@ def _read_archive(index: Index, archive: Archive, home: Path, ended: Ended) -> d
         if about is None:  # a person removed its entry
             return []
         facts = [fact for fact in outdated(about.date) if fact.session in ("", about.session)]
-        past = [each for fact in facts for each in ended.of_fact(fact)]
+        past = [each for fact in facts for each in ended.fact_pasts(fact)]
         past += ended.deleted(about.session)
         past += ended.beside(about.date, about.project, but={fact.id for fact in facts})
         return _conversation(archive, kept, about, past)
@@ -104,7 +104,7 @@ def _read_archive(index: Index, archive: Archive, home: Path, ended: Ended) -> d
 def _outdated_facts(daily: Path, day: str) -> list[Fact]:
     """Return the facts of a day that no longer hold or were worded anew."""
     text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
-    return [fact for fact in lines.of_day(text, date.fromisoformat(day)) if fact.ended or fact.history]
+    return [fact for fact in lines.read_facts(text, date.fromisoformat(day)) if fact.ended or fact.history]
 
 
 def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[Past]) -> list[Document]:

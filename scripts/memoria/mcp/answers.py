@@ -45,7 +45,7 @@ def shorten(value: Any) -> Any:
     return value if len(text) <= 500 else f"{text[:500]}… ({len(text)} characters; get it by its key)"
 
 
-def as_json(value: Any, first: int = 1) -> str:
+def to_json(value: Any, first: int = 1) -> str:
     """Return a value of working memory as JSON, from its ``first`` character on, and how to read on."""
     text = defuse(json.dumps(value, ensure_ascii=False, indent=1))
     block, length = fit("working-memory", text[first - 1 :])

@@ -16,7 +16,7 @@ from memoria.base.fence import fence
 from memoria.base.project import name_of
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
-from memoria.mcp.answers import as_json
+from memoria.mcp.answers import to_json
 from memoria.pages.refresh import consequences, renew
 from memoria.statements.claim_check import Material, check
 from memoria.statements.fact import Fact, Stamp
@@ -35,7 +35,7 @@ def facts(session: Session, given: Json) -> str:
          "said_by": fact.origin, "day": (fact.last or fact.time).date().isoformat()}
         for fact in found[: given.get("limit", 50)]
     ]  # fmt: skip
-    return as_json(rows, given.get("first_character", 1)) if rows else "No facts were learned yet."
+    return to_json(rows, given.get("first_character", 1)) if rows else "No facts were learned yet."
 
 
 def list_facts(session: Session, kind: str) -> list[Fact]:

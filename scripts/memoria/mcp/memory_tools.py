@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoria.ground.home import Home
-from memoria.mcp.answers import as_json, shorten
+from memoria.mcp.answers import shorten, to_json
 from memoria.working import TaskState, WorkingMemory
 from memoria.working.shared_store import open_store
 
@@ -55,13 +55,13 @@ def read_working(session: Session, given: Json) -> str:
     """Return a key's value, or all of working memory."""
     first = given.get("first_character", 1)
     if "key" not in given:
-        return as_json(session.memory.run(_overview), first)
+        return to_json(session.memory.run(_overview), first)
     missing = object()
     key = session.redactor.redact(given["key"])  # as ``set`` stored it
     value = session.memory.run(lambda memory: memory.get(key, missing, outwards=given.get("outwards", False)))
     if value is missing:
-        return f"There is no such key. The keys are:\n{as_json(session.memory.run(WorkingMemory.list_keys)[:50])}"
-    return as_json({key: value}, first)
+        return f"There is no such key. The keys are:\n{to_json(session.memory.run(WorkingMemory.list_keys)[:50])}"
+    return to_json({key: value}, first)
 
 
 async def _overview(memory: WorkingMemory) -> Json:
@@ -88,9 +88,9 @@ async def _keep(memory: WorkingMemory, plain: Json, given: Json) -> list[str]:
     done = []
     progress: dict[str, Any] = {name: plain[name] for name in _PROGRESS if name in plain}
     if "task" in plain:
-        done.append(as_json(asdict(await memory.set_task_state(TaskState(description=plain["task"], **progress)))))
+        done.append(to_json(asdict(await memory.set_task_state(TaskState(description=plain["task"], **progress)))))
     elif progress:
-        done.append(as_json(asdict(await memory.update_task_progress(**progress))))
+        done.append(to_json(asdict(await memory.update_task_progress(**progress))))
     if "note" in plain:
         await memory.append_scratchpad(plain["note"])
         done.append("Noted.")

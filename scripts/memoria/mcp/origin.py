@@ -121,7 +121,7 @@ class Tracer:
             turn = kept.get(key)
             withheld = self.screen.reason(turn) if turn else ""
             origins.append(Origin(key, None if withheld else turn, withheld))
-        return Trace(source, entry, tuple(origins), _find_matching(origins, set(tokens.of_query(said))))
+        return Trace(source, entry, tuple(origins), _find_matching(origins, set(tokens.query_terms(said))))
 
     def _claims(self, asked: str) -> list[Claimed]:
         hidden = Filter(self.home.paths, self.visible)
@@ -165,7 +165,7 @@ def _find_matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin,
 
     When none shares a word, return the beginning of the conversation.
     """
-    shares = [len(wanted.intersection(tokens.of(origin.turn.words if origin.turn else ""))) for origin in origins]
+    shares = [len(wanted.intersection(tokens.terms(origin.turn.words if origin.turn else ""))) for origin in origins]
     best = max(shares, default=0)
     if not best:
         return tuple(origins[:2])
@@ -245,7 +245,7 @@ def _cleaner(session: Session) -> Callable[[str], str]:
 
     def clean(text: str) -> str:
         redacted = redact(text)
-        rest = forgotten.without(redacted)
+        rest = forgotten.purge(redacted)
         is_part = rest == redacted and forgotten.holds(text)  # what was redacted is part of what was forgotten
         return "" if is_part else flatten(rest, TURN_CHARS)
 

@@ -191,9 +191,11 @@ class Filter:
 
     def _day(self, day: date, text: str) -> str:
         whole = DayText(text, self.aliases)
-        facts = statement_lines.of_day(whole, day)
+        facts = statement_lines.read_facts(whole, day)
         rest = DayText("".join(part.raw for part in whole.parts(day) if self._shows_part(part, facts)))
-        hidden = {one.id for one in statement_lines.of_day(rest, day) if not any(map(self.visible.shows, one.projects))}
+        hidden = {
+            one.id for one in statement_lines.read_facts(rest, day) if not any(map(self.visible.shows, one.projects))
+        }
         for line in reversed(list(rest.facts())):
             if line.learned.id in hidden:
                 rest.remove(line)

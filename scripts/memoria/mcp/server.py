@@ -95,7 +95,7 @@ class Server:
             from memoria.mcp.calls import Session  # noqa: PLC0415 (many sessions never call a tool)
 
             folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
-            here = project.of(folder, self._home.settings, self._home.paths)
+            here = project.key_of(folder, self._home.settings, self._home.paths)
             named = os.environ.get("CLAUDE_CODE_SESSION_ID") or f"client of {here}"
             self._called = Session(self._home, here, named, folder)
 

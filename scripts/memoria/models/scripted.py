@@ -88,7 +88,7 @@ def _fill(item: JsonObject, prompt: Prompt) -> JsonObject:
     told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ()), *new]
     told += [line for article in prompt.material.get("articles", ()) for line in article["lines"]]
     known = {each.get("content") or each.get("text", ""): each["id"] for each in told}
-    return answer.check(_with_ids(item, [each["id"] for each in new], known), prompt.schema)
+    return answer.check(_fill_ids(item, [each["id"] for each in new], known), prompt.schema)
 
 
 def _error(item: JsonObject, usage: Usage) -> ModelError:
@@ -100,7 +100,7 @@ def _error(item: JsonObject, usage: Usage) -> ModelError:
     return error
 
 
-def _with_ids(value: Any, ids: list[str], known: Mapping[str, str]) -> Any:
+def _fill_ids(value: Any, ids: list[str], known: Mapping[str, str]) -> Any:
     """Return ``value`` with ``$1`` replaced by the first id, ``$2`` by the second; beyond the last, by the last.
 
     ``$the words`` of a known statement or open item are replaced by its id.
@@ -110,7 +110,7 @@ def _with_ids(value: Any, ids: list[str], known: Mapping[str, str]) -> Any:
             return ids[min(int(value[1:]), len(ids)) - 1]
         return known.get(value[1:], value)
     if isinstance(value, list):
-        return [_with_ids(item, ids, known) for item in value]
+        return [_fill_ids(item, ids, known) for item in value]
     if isinstance(value, dict):
-        return {key: _with_ids(item, ids, known) for key, item in value.items()}
+        return {key: _fill_ids(item, ids, known) for key, item in value.items()}
     return value

@@ -78,7 +78,7 @@ def prepare_day(home: Home) -> None:
 
 def _unshown_days(home: Home) -> list[date]:
     names = (path.name for path in Path(home.paths.days).iterdir() if path.name.isdecimal())
-    return [home.zone.day(clock.at(int(name) - 1)) for name in names]
+    return [home.zone.day(clock.from_epoch(int(name) - 1)) for name in names]
 
 
 def _write_day(home: Home, day: date) -> None:

@@ -159,7 +159,7 @@ def prepare(
     booked = ledger.entries()
     projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
     view = Visibility(home.settings, paths)
-    told = ended.of(paths)
+    told = ended.read_ended(paths)
     open_items = OpenItems(daily, ledger)
     open_items.refresh()
     met = str(ledger.get(MET) or "")

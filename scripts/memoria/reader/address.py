@@ -18,12 +18,12 @@ def article(slug: str) -> str:
 
 def entry(ident: str, slug: str = "", claim: str = "") -> str:
     """Return the path of an entry's page; ``claim`` is the digest of the claim of an article that leads there."""
-    return with_query(f"/entry/{quote(ident)}", of=slug, claim=claim)
+    return add_query(f"/entry/{quote(ident)}", of=slug, claim=claim)
 
 
 def search(words: str, **filters: str) -> str:
     """Return the path of a search with these filters."""
-    return with_query("/search", q=words, **filters)
+    return add_query("/search", q=words, **filters)
 
 
 def session(ident: str) -> str:
@@ -31,7 +31,7 @@ def session(ident: str) -> str:
     return f"/session/{quote(ident, safe='')}"
 
 
-def with_query(path: str, **query: object) -> str:
+def add_query(path: str, **query: object) -> str:
     """Return a path with the values of a query that are not empty."""
     given = {name: value for name, value in query.items() if value not in ("", 0, None)}
     return f"{path}?{urlencode(given)}" if given else path
@@ -66,7 +66,7 @@ def paginate(items: Sequence[Item], size: int, path: str, query: Mapping[str, st
     kept = {name: value for name, value in query.items() if name not in ("page", "said")}
 
     def link(to: int) -> str:
-        return with_query(path, **kept, page=to) if 1 <= to <= pages else ""
+        return add_query(path, **kept, page=to) if 1 <= to <= pages else ""
 
     shown = items[(page - 1) * size : page * size]
     return Paged(shown, page, pages, len(items), link(page - 1), link(page + 1))

@@ -36,8 +36,8 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     lines = telling(event.text("error"))
     if not lines or exclude.reason(event.cwd, settings, paths):
         return None
-    shown = shown_notes.of_event(event, paths)
-    view = Visibility(settings, paths, project.of(event.cwd, settings, paths))
+    shown = shown_notes.find_shown(event, paths)
+    view = Visibility(settings, paths, project.key_of(event.cwd, settings, paths))
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             query, room = " ".join(lines), notes.NOTE_CHARS
@@ -55,12 +55,12 @@ def telling(error: str) -> list[str]:
     rows = [" ".join(row.split())[:LINE_CHARS] for row in error[-READ_CHARS:].splitlines() if row.strip()]
     named = [row for row in rows if any(sign in row.lower() for sign in SIGNS)] or rows[-1:]
     plain = [" ".join(filter(None, map(_plain_text, row.split()))) for row in named[-LINES:]]
-    return [row for row in dict.fromkeys(plain) if len(tokens.of_query(row)) > 1]
+    return [row for row in dict.fromkeys(plain) if len(tokens.query_terms(row)) > 1]
 
 
 def minor_terms() -> set[str]:
     """Return the terms that say that there is an error and not which one."""
-    return set(tokens.of(" ".join(SIGNS) + " exit code task command issues line build test"))
+    return set(tokens.terms(" ".join(SIGNS) + " exit code task command issues line build test"))
 
 
 def _plain_text(word: str) -> str:
@@ -70,11 +70,11 @@ def _plain_text(word: str) -> str:
 
 def helps(text: str, lines: list[str]) -> bool:
     """Return whether a note is about one of these lines of an error, and says more than they do."""
-    said, common = set(tokens.of(text)), minor_terms()
-    if len(said.difference(term for line in lines for term in tokens.of(line))) < NEW_WORDS:
+    said, common = set(tokens.terms(text)), minor_terms()
+    if len(said.difference(term for line in lines for term in tokens.terms(line))) < NEW_WORDS:
         return False
     for line in lines:
-        words = [terms for terms in (set(tokens.of(word)) - common for word in line.split()) if terms]
+        words = [terms for terms in (set(tokens.terms(word)) - common for word in line.split()) if terms]
         shared = sum(terms <= said for terms in words)
         if shared >= SHARED_WORDS and shared >= SHARE * len(words):
             return True

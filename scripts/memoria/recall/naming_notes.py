@@ -58,14 +58,14 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     terms = _terms(touched)
     if not terms or exclude.reason(event.cwd, settings, paths):
         return None
-    shown = shown_notes.of_event(event, paths)
-    view = Visibility(settings, paths, project.of(event.cwd, settings, paths))
+    shown = shown_notes.find_shown(event, paths)
+    view = Visibility(settings, paths, project.key_of(event.cwd, settings, paths))
     own = "" if event.text("agent_id") or shown.was_compacted() else event.session_id
     try:
         with reader.Finder(paths.index) as finder:
             found = finder.find_terms(terms, view=view, kinds=("fact", "article"), most=HOLDING)
             named = _naming_statements((each for each in found if not (own and own in each.sessions)), touched)
-            rule = _to_ask_about(named, touched, finder, shown) if _may_ask(event) else None
+            rule = _find_rule_to_ask(named, touched, finder, shown) if _may_ask(event) else None
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
@@ -87,7 +87,7 @@ def _may_ask(event: hook.Event) -> bool:
     return is_ours and bool(mode) and mode not in NEVER_ASKED and hook.is_attended()
 
 
-def _to_ask_about(
+def _find_rule_to_ask(
     named: list[Statement], touched: Touched, finder: reader.Finder, shown: shown_notes.ShownNotes
 ) -> Statement | None:
     """Return the rule of the user's, marked or given again, that names what is touched by more than its kind."""
@@ -111,7 +111,7 @@ def _terms(touched: Touched) -> list[str]:
     """Return the index terms of which a text that mentions what is touched holds at least one."""
     names = [name for parts in touched.files for name in (*parts, parts[-1].rpartition(".")[2])]
     names += [command[0] for command in touched.commands] + touched.symbols
-    return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
+    return list(dict.fromkeys(term for name in names for term in tokens.terms(name)[-1:]))
 
 
 def _naming_statements(found: Iterable[Statement], touched: Touched) -> list[Statement]:

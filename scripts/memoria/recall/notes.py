@@ -39,7 +39,7 @@ INTRO = (
 def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> dict[str, object] | None:
     """Return the notes that answer a prompt for certain; None when none does."""
     shown = shown_notes.ShownNotes(paths.hints, event.session_id)
-    own = project.of(event.cwd, settings, paths)
+    own = project.key_of(event.cwd, settings, paths)
     view = Visibility(settings, paths, own)
     session = "" if shown.was_compacted() else event.session_id  # until a compaction the context has what it said
     try:
@@ -112,7 +112,7 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
     who = {"user": "the user", "assistant": "Claude"}.get(statement.speaker, "")
     kind = (hit.kind == "fact" and statement.label) or hit.kind
     about = ", ".join(part for part in (kind, _day(hit), who, where) if part)
-    is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
+    is_said = set(tokens.terms(hit.title)) <= set(tokens.terms(text))
     title = "" if is_said else line(hit.title)
     source = f" ({line(hit.key)})" if is_sourced else ""
     return f"- [{line(about)}] {title + ': ' if title else ''}{shown}{source}"

@@ -49,7 +49,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     shown = ShownNotes(paths.hints, event.session_id)
     if source == "compact" and not refusal:
         shown.record_compaction()
-    own = project.of(event.cwd, settings, paths)
+    own = project.key_of(event.cwd, settings, paths)
     link_interpreter()
     if not refusal and hook.is_replaced(event):
         hook.log(paths, f"{event.name} {event.session} left to the plugin")

@@ -33,7 +33,7 @@ class ShownNotes:
 
     def keys(self) -> set[str]:
         """Return the keys of the notes that are still in the model's context: those shown since the last compaction."""
-        return {str(line["key"]) for line in self._since_compaction() if "key" in line}
+        return {str(line["key"]) for line in self._read_since_compaction() if "key" in line}
 
     def was_compacted(self) -> bool:
         """Return whether the client has compacted the session."""
@@ -50,9 +50,9 @@ class ShownNotes:
 
     def asked_prompts(self) -> set[object]:
         """Return the numbers of the prompts for which a model was asked since the last compaction."""
-        return {line["asked"] for line in self._since_compaction() if isinstance(line.get("asked"), int)}
+        return {line["asked"] for line in self._read_since_compaction() if isinstance(line.get("asked"), int)}
 
-    def _since_compaction(self) -> list[dict[str, object]]:
+    def _read_since_compaction(self) -> list[dict[str, object]]:
         found: list[dict[str, object]] = []
         for line in self.lines():
             if "compacted" in line:
@@ -94,7 +94,7 @@ def read(path: str) -> list[dict[str, object]]:
     return found
 
 
-def of_event(event: hook.Event, paths: Paths) -> ShownNotes:
+def find_shown(event: hook.Event, paths: Paths) -> ShownNotes:
     """Return the notes that were given to the session of an event, or to the sub-agent in which it occurred."""
     agent = event.text("agent_id")
     return ShownNotes(paths.hints, f"{event.session_id}.{agent}" if agent else event.session_id)

@@ -38,7 +38,7 @@ def record(event: hook.Event, given: dict[str, object], settings: Settings, path
     """Record the terms of the task that a sub-agent is about to be given."""
     texts = [text for text in (given.get("description"), given.get("prompt")) if isinstance(text, str)]
     kind = given.get("subagent_type") or DEFAULT_TYPE
-    terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])
+    terms = tokens.query_terms("\n".join(texts)[:TASK_CHARS])
     is_wanted = settings.notes == "all" and event.session_id and terms
     if is_wanted and not exclude.reason(event.cwd, settings, paths):
         ShownNotes(paths.hints, event.session_id).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
@@ -51,7 +51,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
     terms = _task(ShownNotes(paths.hints, event.session_id).lines(), event.text("agent_type"))
     if not terms:
         return None
-    page = session_start.context(project.of(event.cwd, settings, paths), "", settings, paths)
+    page = session_start.context(project.key_of(event.cwd, settings, paths), "", settings, paths)
     rows = list(_find_rows(page, terms))
     if not rows or hook.is_replaced(event):
         return None
@@ -73,7 +73,7 @@ def _find_rows(page: str, terms: set[str]) -> Iterator[str]:
         if row.startswith("## "):
             heading = row
         is_rule = row.startswith(RULES) and len(row) <= rules
-        is_wanted = is_rule or (row.startswith("- ") and len(terms.intersection(tokens.of(row))) >= SHARED)
+        is_wanted = is_rule or (row.startswith("- ") and len(terms.intersection(tokens.terms(row))) >= SHARED)
         if is_wanted and len(row) <= room:
             if heading:
                 yield heading

@@ -47,7 +47,7 @@ def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[st
         return None
     if settings.notes != "all" or not os.path.exists(paths.index):
         return None
-    touched = of_tool(tool, given, event.cwd)
+    touched = find_touched(tool, given, event.cwd)
     if not touched.may_be_named(_names(paths.named)):
         return None
     from memoria.recall import naming_notes  # noqa: PLC0415 (most tool uses touch nothing that a rule names)
@@ -88,7 +88,7 @@ class Touched:
         yield from self.symbols
 
 
-def of_tool(tool: str, given: Mapping[str, object], cwd: str) -> Touched:
+def find_touched(tool: str, given: Mapping[str, object], cwd: str) -> Touched:
     """Return what a use of a tool touches; nothing for a tool that is neither an edit nor a command."""
     touched = Touched()
     if tool == "Bash":
@@ -151,7 +151,7 @@ def _commands(text: str) -> list[list[str]]:
     """Return the commands of a shell line that may change something, each as its words without what starts it."""
     found = []
     for whole in _split(text.partition("<<")[0]):
-        words = _without_runners(whole)
+        words = _strip_runners(whole)
         if not words or not (words[0][:1].isalnum() or "/" in words[0]):
             continue
         program = words[0].rpartition("/")[2]
@@ -192,7 +192,7 @@ def _writes(words: Sequence[str]) -> bool:
     return any(target and not target.startswith(("/dev/", "&")) for target in targets)
 
 
-def _without_runners(words: list[str]) -> list[str]:
+def _strip_runners(words: list[str]) -> list[str]:
     while words:
         runner = next((runner for runner in _RUNNERS if tuple(words[: len(runner)]) == runner), ())
         if "=" in words[0] and words[0].partition("=")[0].isidentifier():

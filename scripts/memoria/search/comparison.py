@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 
 from memoria.base.pattern import Pattern
-from memoria.search.stemming import without_ending
+from memoria.search.stemming import strip_ending
 from memoria.search.tokens import ENGLISH, GERMAN, word_set
 from memoria.search.words import coverage, jaccard, overlap
 
@@ -81,7 +81,7 @@ def words(text: str) -> Words:
     subject = ""
     for clause in _CLAUSE.split(_fold(text)):
         for part, negated in _parts(clause):
-            stem = without_ending(part)
+            stem = strip_ending(part)
             subject = subject or stem
             (against if negated else stems).add(stem)
     numbers = frozenset(_NUMBER.findall(text))

@@ -92,7 +92,7 @@ def surroundings(passage: str, bits: Mapping[str, float], room: int) -> str:
     if len(passage) <= room:
         return passage
     told = [sentence for sentence in sentences(passage) if not is_question(sentence)] or [passage]
-    said = [sum(bits[term] for term in bits.keys() & tokens.of(sentence)) for sentence in told]
+    said = [sum(bits[term] for term in bits.keys() & tokens.terms(sentence)) for sentence in told]
     first = said.index(max(said))
     end = first + 1
     while end < len(told) and len(" ".join(told[first : end + 1])) <= room:

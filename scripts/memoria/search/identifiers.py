@@ -54,7 +54,7 @@ _TEMPLATE = Pattern(
 _TELLING = Pattern(r"(?a)[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]")
 
 
-def in_prose(text: str) -> list[str]:
+def find_in_prose(text: str) -> list[str]:
     """Return the names that a reader might search for, and the text marked as code; in order, each once."""
     found: dict[str, None] = {}
     for match in _IN_PROSE.finditer(text):
@@ -64,7 +64,7 @@ def in_prose(text: str) -> list[str]:
     return list(found)
 
 
-def in_code(texts: Iterable[str]) -> list[str]:
+def find_in_code(texts: Iterable[str]) -> list[str]:
     """Return the distinct names in source code and commands, including variables, dotted names and definitions.
 
     Names in code can look like ordinary words, so the text is read word by word. A name that is called keeps the
@@ -80,12 +80,12 @@ def in_code(texts: Iterable[str]) -> list[str]:
             if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
                 word = token.rstrip("./-@")
                 found.setdefault(word, word + arguments)
-        for name in (*defined, *_by_sign(text)):
+        for name in (*defined, *_find_by_sign(text)):
             found.setdefault(name, name)
     return [form for form in found.values() if 3 <= len(form) <= 160]
 
 
-def _by_sign(text: str) -> Iterator[str]:
+def _find_by_sign(text: str) -> Iterator[str]:
     """The names that a sign beside them makes, as Elixir, Ruby, Clojure, CSS, SQL, YAML and templates write them."""
     for pair in _PAIR.finditer(text):
         yield f"{pair[1]}: {pair[2]}"

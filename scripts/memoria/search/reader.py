@@ -75,16 +75,16 @@ class Stored:
         if row[3] != "article":
             return shows_all
         cited = {ident for text, _, _ in self.parts(row).values() for ident in layout.block_ids(text)}
-        seen = {ident for ident in cited if not view.hides(self._of_entry(ident, "project"))}
+        seen = {ident for ident in cited if not view.hides(self._entry_place(ident, "project"))}
         if seen == cited:
             return shows_all
         return lambda text: bool(own := layout.block_ids(text)) and own <= seen
 
-    def of_block(self, ident: str) -> tuple[Any, ...] | None:
+    def find_block(self, ident: str) -> tuple[Any, ...] | None:
         """Return the row of the statement with a block id, or of its successor; None when neither is there."""
-        return self.current(int(self._of_entry(ident, "id") or 0))
+        return self.current(int(self._entry_place(ident, "id") or 0))
 
-    def _of_entry(self, ident: str, column: str) -> str:
+    def _entry_place(self, ident: str, column: str) -> str:
         """Return the project, the session or the row's id of a statement or entry, ``""`` for one that is unknown."""
         row = self._db.execute(f"SELECT {column} FROM documents WHERE anchor = ?", (ident,)).fetchone()  # noqa: S608
         return str(row[0]) if row else ""
@@ -93,7 +93,7 @@ class Stored:
         """Return the sessions in which the best passage of a hit was said, as far as they are known."""
         if hit.kind != "article":
             return frozenset((hit.session,) if hit.session else ())
-        said = {self._of_entry(ident, "session") for ident in layout.block_ids(hit.passages[0])}
+        said = {self._entry_place(ident, "session") for ident in layout.block_ids(hit.passages[0])}
         return frozenset(said) if "" not in said else frozenset()
 
     def parts(self, row: tuple[Any, ...]) -> Mapping[int, Part]:
@@ -181,7 +181,7 @@ class Finder:
         self, query: str, limit: int, project: str, view: Visibility | None, kinds: Collection[str], *, is_folded: bool
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits of a search, and the information in each word of the query."""
-        words = tokens.of_query(query)[:QUERY_WORDS]
+        words = tokens.query_terms(query)[:QUERY_WORDS]
         if not words:
             return [], {}
         scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)
@@ -215,7 +215,7 @@ class Finder:
             found = None if label in layout.NO_NOTES else self._statement(hit.of(passage), label, is_own=own, view=view)
             if found:
                 found.text = surroundings(found.text, bits, room)
-                found.words = frozenset(tokens.of("\n".join((found.text, *found.hit.phrases)))).intersection(bits)
+                found.words = frozenset(tokens.terms("\n".join((found.text, *found.hit.phrases)))).intersection(bits)
                 found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
                 return found
         return None
@@ -224,7 +224,7 @@ class Finder:
         """Return a passage as a statement; a line of an article as the one that it shows, None when that has ended."""
         shown = [ident for ident in layout.block_ids(hit.passages[0]) if ident.startswith("l-")]
         if hit.kind == "article" and len(shown) == 1:  # a line that cites two statements connects them
-            row = self._stored.of_block(shown[0])
+            row = self._stored.find_block(shown[0])
             if row is None or self._stored.screen(row, view) is None:
                 return None
             text, label, is_own = self._stored.parts(row)[layout.HEADS]

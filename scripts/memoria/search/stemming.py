@@ -8,7 +8,7 @@ _ENDINGS = (
 )  # fmt: skip
 
 
-def without_ending(word: str) -> str:
+def strip_ending(word: str) -> str:
     """Return the word without one common English or German ending; at least three letters remain.
 
     For comparing two statements in either language, where a false match would lose a fact.

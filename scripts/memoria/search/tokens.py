@@ -68,12 +68,12 @@ _ROMANCE = word_set(  # French, Spanish, Portuguese, Italian
 FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
 
 
-def of(text: str) -> list[str]:
+def terms(text: str) -> list[str]:
     """Return the terms of a text to be indexed, in order and without stop words."""
     return [term for chunk in text.translate(_separators).split() for term in _analyse(chunk)]
 
 
-def of_day(day: str) -> list[str]:
+def day_terms(day: str) -> list[str]:
     """Return the terms by which people ask for an ISO date: day, month, year and all in one; ``[]`` for other text."""
     year, _, rest = day.partition("-")
     month, _, number = rest.partition("-")
@@ -82,7 +82,7 @@ def of_day(day: str) -> list[str]:
     return [number.lstrip("0"), porter(_MONTHS[month]), year, year + month + number]
 
 
-def of_query(text: str) -> list[str]:
+def query_terms(text: str) -> list[str]:
     """Return the terms of a query, each once, in order, of a block id the whole; ``[]`` when nothing names anything."""
     chunks = text.translate(_separators).split()
     unique = list(dict.fromkeys(term for chunk in chunks for term in _query_terms(chunk)))

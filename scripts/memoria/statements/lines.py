@@ -25,7 +25,7 @@ _IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repea
 
 
 def to_learned(fact: Fact) -> Learned:
-    """Return the fact as a learned line of a daily log, with its quote and particulars; ``of_day`` reads it back."""
+    """Return the fact as a learned line of a daily log, with its quote and particulars; ``read_facts`` reads it."""
     particulars = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
     return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(particulars)))
 
@@ -36,7 +36,7 @@ def _comment_json(particulars: Mapping[str, Any]) -> str:
     return text.replace("--", "-\\u002d").replace(">", "\\u003e").replace("<", "\\u003c")
 
 
-def of_day(text: DayText, day: date) -> list[Fact]:
+def read_facts(text: DayText, day: date) -> list[Fact]:
     """Return the facts in a day's text with the present keys of their projects, in order, the first of each id."""
     return [_fact(line, day, text.aliases) for line in _facts(text)]
 
@@ -73,10 +73,10 @@ def _fact(line: LearnedLine, day: date, aliases: Mapping[str, str]) -> Fact:
         fact = Fact.from_dict(stored)
     except ValueError:  # a person made the time unreadable
         fact = Fact.from_dict({**stored, "time": noon})
-    return _under_present_keys(fact, aliases) if aliases else fact
+    return _renew_keys(fact, aliases) if aliases else fact
 
 
-def _under_present_keys(fact: Fact, aliases: Mapping[str, str]) -> Fact:
+def _renew_keys(fact: Fact, aliases: Mapping[str, str]) -> Fact:
     """Return the fact with the present keys of its projects, each once."""
     own, *others = dict.fromkeys(aliases.get(key, key) for key in fact.projects)
     return fact if (own, *others) == fact.projects else replace(fact, project=own, also=tuple(others))
@@ -101,7 +101,7 @@ class Lines:
 
     def read(self, day: date) -> list[Fact]:
         """Return the facts of a day; an empty list when it has no file."""
-        return of_day(self.daily.read(day), day)
+        return read_facts(self.daily.read(day), day)
 
     def entries(self, day: date) -> dict[str, str]:
         """Return the id of the entry that holds each fact of a day, for those that are in one."""

@@ -329,7 +329,7 @@ class Store(AbstractContextManager["Store"]):
         }
         stale = [day for day in stale if day not in half]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
-        before = self._of_days([*stale, *missing])
+        before = self._facts_of_days([*stale, *missing])
         after = {fact.id: fact for facts in fresh.values() for fact in facts}
         lost = {day: idents for day, idents in self.lost_ids().items() if after.keys().isdisjoint(idents)}
         for day in (*stale, *missing):
@@ -376,10 +376,10 @@ class Store(AbstractContextManager["Store"]):
         text = lines.daily.text(date.fromisoformat(day))
         cut = is_cut(text)
         seen = half_save(text.rstrip() if cut else text, known, mark)
-        lacks = seen and self._of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
+        lacks = seen and self._facts_of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
         return seen if known and (lacks or cut) else ""
 
-    def _of_days(self, days: Sequence[str]) -> dict[str, Fact]:
+    def _facts_of_days(self, days: Sequence[str]) -> dict[str, Fact]:
         marks = ", ".join("?" * len(days))
         rows = self.db.execute(f"SELECT id, body FROM facts WHERE day IN ({marks})", list(days))  # noqa: S608 (only ?)
         return {ident: _fact(body) for ident, body in rows}

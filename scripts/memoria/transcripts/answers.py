@@ -141,7 +141,7 @@ def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
     notes = notes if isinstance(notes, Mapping) else {}
     parts = [
         _answer(question, answers.get(question), notes.get(question))
-        for question in _in_order(given["questions"], {*answers, *notes})
+        for question in _order(given["questions"], {*answers, *notes})
     ]
     response = given.get("response")
     words = ", ".join(part for part in parts if part)
@@ -152,7 +152,7 @@ def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
     return Answer(words) if words else None
 
 
-def _in_order(asked: list[Any], answered: set[str]) -> list[str]:
+def _order(asked: list[Any], answered: set[str]) -> list[str]:
     """Return the answered questions in the order they were asked; the keys of an object have none."""
     texts = [str(question.get("question")) for question in asked if isinstance(question, Mapping)]
     known = [text for text in dict.fromkeys(texts) if text in answered]

@@ -77,11 +77,11 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
 
     What is no regular file or vanishes meanwhile is passed over.
     """
-    found = (item for path in _files(root) for item in at_path(path, session=path.stem, side=_is_side(path)))
+    found = (item for path in _files(root) for item in find_at(path, session=path.stem, side=_is_side(path)))
     return [item for item in found if sides or not item.side]
 
 
-def in_order(items: Iterable[Found]) -> list[Found]:
+def sort(items: Iterable[Found]) -> list[Found]:
     """Return the transcripts, the one that changed longest ago first."""
     return sorted(items, key=lambda item: (item.changed_ns, item.path))
 
@@ -94,7 +94,7 @@ def _files(root: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in names if name.endswith(".jsonl"))
 
 
-def at_path(path: Path, *, session: str, side: bool, agent: str = "claude") -> Iterator[Found]:
+def find_at(path: Path, *, session: str, side: bool, agent: str = "claude") -> Iterator[Found]:
     """Yield a transcript; nothing when the path is no regular file, or has vanished."""
     try:
         status = path.stat()

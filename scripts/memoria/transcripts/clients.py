@@ -44,7 +44,7 @@ CODEX = Client("codex", "Codex", codex.folder, codex.transcripts, codex.head, co
 CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, CODEX)}
 
 
-def by_name(name: object) -> Client:
+def find(name: object) -> Client:
     """Return the agent of this name; a job of an older version names none, and is Claude Code's."""
     return CLIENTS.get(str(name), CLAUDE)
 
@@ -56,7 +56,7 @@ def speaker(agent: str) -> str:
     return CLIENTS[agent].title if agent in CLIENTS else agent
 
 
-def of(found: Found) -> Client:
+def client_of(found: Found) -> Client:
     """Return the agent whose session was found."""
     return CLIENTS[found.agent]
 
@@ -72,9 +72,9 @@ def owner(path: Path) -> Client:
 def sessions(agents: Sequence[str], *, sides: bool = False) -> list[Found]:
     """Return the sessions of these agents at their usual places, the one that changed longest ago first."""
     places = ((CLIENTS[name], CLIENTS[name].folder(os.environ)) for name in agents)
-    return client_files.in_order(item for client, root in places for item in client.transcripts(root, sides=sides))
+    return client_files.sort(item for client, root in places for item in client.transcripts(root, sides=sides))
 
 
 def is_at_home(found: Found) -> bool:
     """Return whether the agent itself writes (and deletes) the file, which is no copy that lies elsewhere."""
-    return found.path.absolute().is_relative_to(of(found).folder(os.environ).absolute())
+    return found.path.absolute().is_relative_to(client_of(found).folder(os.environ).absolute())

@@ -68,7 +68,7 @@ def _rollouts(root: Path) -> Iterator[Path]:
 
 
 def _rollout_at(path: Path) -> Iterator[Found]:
-    return client_files.at_path(path, agent="codex", session=_session(path), side=_is_side(path))
+    return client_files.find_at(path, agent="codex", session=_session(path), side=_is_side(path))
 
 
 def _session(path: Path) -> str:

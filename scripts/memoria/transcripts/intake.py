@@ -79,7 +79,7 @@ class Intake:
     @property
     def client(self) -> Client:
         """The coding agent whose session it is."""
-        return clients.by_name(self.headers[self.jobs[0]].get("agent"))
+        return clients.find(self.headers[self.jobs[0]].get("agent"))
 
     @property
     def cwd(self) -> str:
@@ -116,7 +116,7 @@ class Intake:
             time.sleep(0.1)
         return []
 
-    def without(self, jobs: Collection[Job]) -> Intake:
+    def drop(self, jobs: Collection[Job]) -> Intake:
         """Return the intake of the other jobs."""
         return replace(self, jobs=[job for job in self.jobs if job not in jobs])
 
@@ -297,7 +297,7 @@ def _begins_new(turn: Turn, held: list[Turn], size: int, limit: int, zone: clock
 def _client(header: bytes) -> Client:
     """Return the agent whose lines follow a job's header."""
     try:
-        return clients.by_name(json.loads(header).get("agent"))
+        return clients.find(json.loads(header).get("agent"))
     except (ValueError, AttributeError):
         return clients.CLAUDE
 

@@ -116,7 +116,7 @@ def typed_words(text: str) -> str:
             return words
     if _shell(text):
         return ""
-    text = _without_elements(text).strip()
+    text = _strip_elements(text).strip()
     return "" if text.startswith(_UNTYPED) else text
 
 
@@ -174,7 +174,7 @@ def _element(text: str, name: str) -> str:
     return inside.strip() if end else ""
 
 
-def _without_elements(text: str) -> str:
+def _strip_elements(text: str) -> str:
     """Return the text without the client's elements; one that is not closed stays. One pass, however many there are."""
     parts: list[str] = []
     unclosed: set[str] = set()

@@ -155,7 +155,7 @@ class Tombstones:
             return self.holds(line.decode("utf-8", "replace"))
         return any(self.holds(text) for text in _strings(value))
 
-    def without(self, text: str) -> str:
+    def purge(self, text: str) -> str:
         """Return ``text`` without the lines that contain a forgotten text; nothing when only several together do."""
         if not self.holds(words(text)):
             return text

@@ -89,7 +89,7 @@ class Claim:
         """Whether the line is a sentence about several statements."""
         return len(self.ids) > 1 and not self.is_own
 
-    def without_end(self) -> Claim:
+    def drop_end(self) -> Claim:
         """Return a claim of the history without the day until which it held."""
         return Claim(_UNTIL.sub("", self.text, count=1), self.sources, self.block)
 
@@ -344,7 +344,7 @@ class Article:
     def history(self) -> list[Claim]:
         """The claims under History."""
         claims = [claim for section in self.sections if section.is_headed(HISTORY) for _, claim in section.claims()]
-        return [claim.without_end() for claim in claims]
+        return [claim.drop_end() for claim in claims]
 
     @property
     def links(self) -> list[markdown.Link]:
@@ -431,7 +431,7 @@ class Article:
         later = (number for number, claim in history.claims() if f"- {claim.text}" > block[0])
         history.insert(next(later, None), block)
 
-    def since(self, section: Section, number: int) -> tuple[str, set[str]]:
+    def read_end(self, section: Section, number: int) -> tuple[str, set[str]]:
         """Return until when a row of the history held, and which statements it names as what holds instead."""
         until = _UNTIL.match(section.rows[number][2:])
         below = _unwrap(section.rows[number + 1 : section.block(number)])
@@ -494,7 +494,7 @@ def _is_later(section: Section, heading: str) -> bool:
     return any(map(section.is_headed, after)) or (own and any(claim.sources for _, claim in section.claims()))
 
 
-def without_sources(row: str, sources: Collection[str]) -> str:
+def drop_sources(row: str, sources: Collection[str]) -> str:
     """Return a line without its links to these entries."""
     for source in sources:
         row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)

@@ -38,10 +38,10 @@ LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
     """Return the pages that list articles, by path inside the wiki; None marks an obsolete one in ``folder``."""
     found: dict[str, bytes | None] = {name: None for name in home_files.generated_pages(folder) if name != LOG}
-    return found | {INDEX: (INTRO + _by_project(rows)).encode()}
+    return found | {INDEX: (INTRO + _group_by_project(rows)).encode()}
 
 
-def _by_project(rows: Iterable[Row]) -> str:
+def _group_by_project(rows: Iterable[Row]) -> str:
     """Return rows for articles below their project's name; the project that changed last first, none at the end."""
     groups: dict[str, list[Row]] = {}
     for row in rows:

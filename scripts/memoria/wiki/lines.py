@@ -35,7 +35,7 @@ from memoria.wiki.article import (
     Article,
     Claim,
     Section,
-    without_sources,
+    drop_sources,
 )  # fmt: skip
 
 SECTION_OF: Final = {
@@ -121,7 +121,9 @@ def is_rewording(text: str, known: str) -> bool:
 def _names(text: str) -> set[str]:
     """Return the names in a text: of code, and what is written with a capital inside a sentence."""
     inside = (word.strip(".,;:!?\"'()`") for word in text.split()[1:])
-    return {name.casefold() for name in (*identifiers.in_prose(text), *(word for word in inside if word[:1].isupper()))}
+    return {
+        name.casefold() for name in (*identifiers.find_in_prose(text), *(word for word in inside if word[:1].isupper()))
+    }
 
 
 def places(article: Article, store: Store) -> list[Place]:
@@ -129,7 +131,7 @@ def places(article: Article, store: Store) -> list[Place]:
     found: dict[str, Place] = {}
     for section, _, claim in article.lines():
         if claim.id and not (claim.id in found and found[claim.id].is_current):
-            found[claim.id] = Place(claim.id, claim.day, not section.is_headed(HISTORY), claim.without_end().text)
+            found[claim.id] = Place(claim.id, claim.day, not section.is_headed(HISTORY), claim.drop_end().text)
     former = {ident: place.words for ident, place in store.places(article.slug).items()}
     unread = (Place(ident, each.day, True, former.get(ident, "")) for ident, each in article.unread_rows.items())
     return list((found | {place.id: place for place in unread}).values())
@@ -275,7 +277,7 @@ def _remove_sources(section: Section, sources: Collection[str], idents: Collecti
         if rests_on_them or (reason and is_gone):
             dropped += 1
         else:
-            remaining += [without_sources(row, cited)] if cited else rows
+            remaining += [drop_sources(row, cited)] if cited else rows
     section.rows[:] = remaining
     return dropped
 

@@ -312,7 +312,7 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
             if fact.ended:
                 yield Edit(BACK, article.slug, claim.id)
             continue  # a copy from before the statement was reworded
-        if fact.ended and claim.without_end() != claim:
+        if fact.ended and claim.drop_end() != claim:
             continue  # a row of the history whose heading is gone, which goes back there
         same = fact.ended is None and lines.is_rewording(claim.text, fact.content)
         yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
@@ -487,8 +487,8 @@ def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     """Let a row of the history tell the end that its statement has now, which another machine may have told."""
     section, number, _ = line
     instead, day = _find_successor(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
-    until, known = article.since(section, number)
-    claim = line[2].without_end()
+    until, known = article.read_end(section, number)
+    claim = line[2].drop_end()
     is_former = _is_stale(claim, fact, keeper.store.places(article.slug).get(fact.id))
     if not until or (until == day and not is_former and known == set(instead.ids if instead else ())):
         return False
@@ -513,7 +513,7 @@ def _retire(
     article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact, told: Collection[str]
 ) -> None:
     """Move an ended statement to the history; its successor, if it may stand here, takes its place."""
-    section, number, claim = line[0], line[1], line[2].without_end()
+    section, number, claim = line[0], line[1], line[2].drop_end()
     store, zone = keeper.store, keeper.zone
     now = store.current(fact)
     successor = lines.claim_of(now, store) if now else None

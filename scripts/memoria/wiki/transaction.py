@@ -319,13 +319,13 @@ class Transactions:
         for path in self.folder.glob("*/"):
             shutil.rmtree(path)
 
-    def before(self, step: Step, row: Row) -> bytes | None:
+    def content_before(self, step: Step, row: Row) -> bytes | None:
         """Return what a file held before a step, None for no file; ``b""`` for one that the step appended to."""
         if _grows(row):
             return b"" if row["size"] else None
         return home_files.read_if_there(self.folder / step.name / f"{row['number']}.old")
 
-    def after(self, step: Step, row: Row) -> bytes | None:
+    def content_after(self, step: Step, row: Row) -> bytes | None:
         """Return what a step made of a file, or None when the step deleted it; of one it appended to, the block."""
         return home_files.read_if_there(self.folder / step.name / f"{row['number']}.new")
 

@@ -19,7 +19,7 @@ APART = timedelta(seconds=10)  # the hook's time and the transcript's, at most
 
 def take_up(home: Home, spool: Spool) -> None:
     """Spool the transcripts of clients that were killed in a turn, or the prompts that these do not hold."""
-    for path in open_sessions.of_dead_clients(home.paths):
+    for path in open_sessions.find_dead(home.paths):
         record = open_sessions.read_sent(path)
         if record:
             written = _is_written(record)

@@ -88,8 +88,8 @@ class Observer:
         same = known.get("transcript") == place.transcript
         start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
         quiet = cursor.paused_spans(self.home.paths.cursors, session)
-        if quiet is not None and quiet.after(start) != start:
-            start, mark = quiet.after(start), b""
+        if quiet is not None and quiet.end_after(start) != start:
+            start, mark = quiet.end_after(start), b""
         piece = cursor.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)

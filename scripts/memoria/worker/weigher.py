@@ -98,7 +98,7 @@ class Request:
             value: dict[str, Any] = json.loads(text)
             names = ("session", "transcript", "cwd", "prompt", "recorded")
             told = {name: str(value[name]) for name in names}
-            own = project.of(told["cwd"], home.settings, home.paths)
+            own = project.key_of(told["cwd"], home.settings, home.paths)
             return cls(**told, project=own, at=float(value["at"]), client=int(value["client"]))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ExpectedError(
@@ -111,7 +111,7 @@ def weigh(home: Home, request: Request) -> tuple[list[str], str]:
     """Return the keys of the notes that the prompt needs and the text to give, both empty when it needs none."""
     shown = ShownNotes(home.paths.hints, request.session)
     number = tokens.code(request.search_text)
-    if number in shown.asked_prompts() or len(tokens.of_query(request.search_text)) < prompt_notes.WORDS:
+    if number in shown.asked_prompts() or len(tokens.query_terms(request.search_text)) < prompt_notes.WORDS:
         return [], ""
     try:
         chosen = _choose(home, request)
@@ -166,7 +166,7 @@ def _question(home: Home, request: Request, task: Task, material: JsonObject) ->
     if not _may_give(request):
         return None
     redact = Redactor(home.settings.redact_extra).redact
-    prompt = fence.ends(redact(Tombstones(home.paths).without(request.prompt)), PROMPT_CHARS)
+    prompt = fence.ends(redact(Tombstones(home.paths).purge(request.prompt)), PROMPT_CHARS)
     if not prompt.strip():
         return None
     before = conversation.recent_turns(home, safe_name(request.session), request.transcript, request.prompt)

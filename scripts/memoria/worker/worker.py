@@ -124,7 +124,7 @@ class Worker:
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
-        if open_sessions.of_dead_clients(self.home.paths):
+        if open_sessions.find_dead(self.home.paths):
             from memoria.worker import killed  # noqa: PLC0415 (as in ``flush``)
 
             killed.take_up(self.home, self.spool)

@@ -64,7 +64,7 @@ class Session:
     @classmethod
     def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
         """Return the session of these jobs."""
-        key = project.of(intake.cwd, settings, paths)
+        key = project.key_of(intake.cwd, settings, paths)
         agent = "" if intake.client is clients.CLAUDE else intake.client.name
         return cls(intake.session, key, project.name_of(key), intake.cwd, agent)
 
@@ -120,10 +120,11 @@ def findings(
     if not (spoken := [part for part in exchanges if part.texts("user")]):
         return Findings(asked=asked)
 
-    def on_day(parts: Iterable[Exchange]) -> list[Exchange]:
+    def parts_of(parts: Iterable[Exchange]) -> list[Exchange]:
         return [part for part in parts if part.time and keeper.zone.day(part.time) == day]
 
-    stamp = session.stamp(on_day(spoken) or on_day(exchanges) or spoken)  # a time of the day in whose log the facts are
+    # a time of the day in whose log the facts are
+    stamp = session.stamp(parts_of(spoken) or parts_of(exchanges) or spoken)
     said = (turn.text for part in exchanges for turn in part.turns if turn.role in SPEAKERS)
     found = claim_check.check(
         answer.get("statements", ()), Material.of([told for told in material["exchanges"] if told["user"]]), stamp,
@@ -341,7 +342,7 @@ def _drop_missing(intake: Intake, age: float, settings: Settings) -> Intake:
     absent = intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)) if age < MISSING_S else []
     if len(absent) == len(intake.jobs):
         raise TranscriptMissingError(f"the transcript of session {intake.session} does not exist yet")
-    return intake.without(absent) if absent else intake
+    return intake.drop(absent) if absent else intake
 
 
 def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:

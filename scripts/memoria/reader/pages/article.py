@@ -94,7 +94,7 @@ def _current(row: str) -> tuple[str, str]:
 
 def _past_digest(row: str) -> tuple[str, str]:
     claim = Claim.parse(row)
-    return (claim.without_end().digest if claim and claim.sources else ""), ""
+    return (claim.drop_end().digest if claim and claim.sources else ""), ""
 
 
 def take_back(site: Site, asked: Asked) -> Done:

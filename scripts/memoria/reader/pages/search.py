@@ -49,14 +49,14 @@ def show(site: Site, asked: Asked) -> View:
 
 
 def _find(site: Site, query: str, kind: str, key: str, limit: int) -> tuple[list[Result], str]:
-    catalog, wanted = site.catalog, set(tokens.of_query(query))
+    catalog, wanted = site.catalog, set(tokens.query_terms(query))
     titled = _find_titles(query, catalog, key) if kind in ("", "article") else []
     view = site.visible()
     with site.watch.index() as (index, lacking):
         hits = index.search(query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS)
     slugs = {row.slug for row in titled}
-    results = [_of_row(row, catalog, wanted) for row in titled]
-    return results + [_of_hit(hit, catalog, wanted) for hit in hits if _slug(hit) not in slugs], lacking
+    results = [_row_result(row, catalog, wanted) for row in titled]
+    return results + [_hit_result(hit, catalog, wanted) for hit in hits if _slug(hit) not in slugs], lacking
 
 
 def _find_titles(query: str, catalog: Catalog, key: str) -> list[Row]:
@@ -75,13 +75,13 @@ def _find_titles(query: str, catalog: Catalog, key: str) -> list[Row]:
     return [row for _, _, row in found[:TITLES]]
 
 
-def _of_row(row: Row, catalog: Catalog, wanted: set[str]) -> Result:
+def _row_result(row: Row, catalog: Catalog, wanted: set[str]) -> Result:
     passages = (excerpt(row.summary, wanted),) if row.summary else ()
     path = address.article(row.slug)
     return Result("article", row.title, path, catalog.label(row.project), row.updated, passages)
 
 
-def _of_hit(hit: Hit, catalog: Catalog, wanted: set[str]) -> Result:
+def _hit_result(hit: Hit, catalog: Catalog, wanted: set[str]) -> Result:
     label = catalog.label(hit.project)
     path = _path(hit, catalog)
     texts = dict.fromkeys(_MARKS.sub("", passage).strip() for passage in hit.passages)

@@ -86,17 +86,17 @@ def _read(site: Site) -> tuple[Session, ...]:
     for entry in site.catalog.entries.values():
         entries.setdefault(entry.session, []).append(entry)
     with closing(Ledger(site.home.paths)) as ledger:
-        counts, checked = ledger.turn_counts(), _by_session(ledger)
+        counts, checked = ledger.turn_counts(), _group_by_session(ledger)
     sessions = []
     for ident, booked in entries.items():
         path, fates = checked.get(ident, ("", {}))
         fates = fates or {CAPTURED: sum(counts.get(entry.id, 0) for entry in booked)}
         sessions.append(Session(ident, booked[-1].day, booked[-1].project, tuple(booked), fates, path))
-    sessions += _without_entries(site, {name: known for name, known in checked.items() if name not in entries})
+    sessions += _find_unwritten(site, {name: known for name, known in checked.items() if name not in entries})
     return tuple(sorted(sessions, key=lambda one: (one.day, [each.time for each in one.entries[-1:]]), reverse=True))
 
 
-def _by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
+def _group_by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
     """Return the transcript of each session that was compared, and the number of its own turns by their fates."""
     found: dict[str, tuple[str, Mapping[str, int]]] = {}
     for path, (_, fates) in ledger.check_results().items():
@@ -107,7 +107,7 @@ def _by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
     return found
 
 
-def _without_entries(site: Site, checked: Mapping[str, tuple[str, Mapping[str, int]]]) -> Iterator[Session]:
+def _find_unwritten(site: Site, checked: Mapping[str, tuple[str, Mapping[str, int]]]) -> Iterator[Session]:
     """Yield the sessions of which no entry is known and whose transcripts still say which project they belong to."""
     visible = site.visible()
     for ident, (path, fates) in checked.items():
@@ -115,7 +115,7 @@ def _without_entries(site: Site, checked: Mapping[str, tuple[str, Mapping[str, i
             head = _head(path)
         except OSError:
             continue
-        key = project.of(head.cwd, site.home.settings, site.home.paths) if head.cwd else ""
+        key = project.key_of(head.cwd, site.home.settings, site.home.paths) if head.cwd else ""
         if visible.shows(key):
             began = clock.parse(head.began)
             day = site.home.zone.day(began).isoformat() if began else ""
@@ -172,7 +172,7 @@ def show_seen(site: Site, asked: Asked) -> View:
     given, more, is_there = list[Given](), 0, bool(one.transcript)
     try:
         if is_there:
-            given, more = of_transcript(site, one.transcript, MAX_GIVEN)
+            given, more = read_given(site, one.transcript, MAX_GIVEN)
     except OSError:
         is_there = False
     values = {
@@ -224,7 +224,7 @@ class Given:
     withheld: str = ""
 
 
-def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
+def read_given(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
     """Return what a session was given first, at most ``limit``, and how many more there are.
 
     Raise OSError when its transcript cannot be read.
@@ -269,7 +269,7 @@ def _event_view(
         withheld = screen.reason(asked)
     if withheld:
         return Given(event, time, withheld=withheld)
-    text = site.redact(screen.tombstones.without(text))
+    text = site.redact(screen.tombstones.purge(text))
     if event == START:
         return Given(event, time, text)
     prompt = site.redact(asked.text) if asked else ""
