@@ -547,6 +547,7 @@ def test_lives_that_once_ended_with_a_fault_end_well(tmp_path: Path) -> None:
     with mock.patch.object(home_lives, "SECONDS", itertools.count()):
         assert Life(tmp_path / "1", 520620, 2).play(40) == [], "both of two wordings go, deleted on two machines"
         assert Life(tmp_path / "2", 4100918, 4).play(40) == [], "a summary made anew is told to the others"
+        assert Life(tmp_path / "3", 5100669, 3).play(40) == [], "a third wording stands, which came with the second"
 
 
 def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(desk: Machine, laptop: Machine) -> None:

@@ -300,7 +300,9 @@ class Records(AbstractContextManager["Records"]):
         queue = self.due_ids()
         for ident in queue:
             for record in self.wordings(ident)[1:]:
-                self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident))
+                if self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident)).rowcount > 0:
+                    self.be_due([record.id])
+                    queue.append(record.id)  # again, if need be: before, it was not known to stand there
             both = {ident, ident.partition("#")[0]}  # a box of an entry is one of each of its wordings
             fresh = [name for each in sorted(both) for name in self.beside(each) if name not in queue]
             self.be_due(fresh)
