@@ -159,7 +159,7 @@ class Articles:
 
     def stamps(self) -> dict[str, str]:
         """Return the files, each with a text that changes with it."""
-        return {f"{self.folder}{slug}": mark for slug, mark in self.settled_texts.items()}
+        return {f"{self.folder}{slug}": mark for slug, mark in self.settled_marks.items()}
 
     def mark(self, name: str, text: str | None) -> str:
         """Return the stamp of a file, ``""`` when it does not hold this text."""
@@ -171,7 +171,7 @@ class Articles:
         """Return a file's text; raise ValueError for one that holds what was not taken from a person yet."""
         slug = name.removeprefix(self.folder)
         text = (self.wiki.read(slug) or b"").decode("utf-8", "surrogateescape")
-        if self.settled_texts.get(slug) != self.mark(name, text):
+        if self.settled_marks.get(slug) != self.mark(name, text):
             raise ValueError("it is not settled")
         return text
 
@@ -182,7 +182,7 @@ class Articles:
     # -- writing
 
     @cached_property
-    def settled_texts(self) -> dict[str, str]:
+    def settled_marks(self) -> dict[str, str]:
         """The articles as ``wiki.settle`` read them, each with a text that changes with its file."""
         return self.keeper.store.articles()
 
@@ -206,9 +206,9 @@ class Articles:
         """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
         slug = name.removeprefix(self.folder)
         path = self.wiki.path(slug)
-        before = self.swap.read(path) if slug in self.settled_texts or path.exists() else None
+        before = self.swap.read(path) if slug in self.settled_marks or path.exists() else None
         text = before.decode("utf-8", "surrogateescape") if before is not None else None
-        if text is not None and self.settled_texts.get(slug) != self.mark(name, text):
+        if text is not None and self.settled_marks.get(slug) != self.mark(name, text):
             raise ValueError("a person has just saved it, or it is the article of a name with other capitals")
         text = change(text)
         after, store = _encode(text) if text is not None else None, self.keeper.store
@@ -218,7 +218,7 @@ class Articles:
             if before is None:  # a person may change it right after a kill
                 store.read_article(slug, "not yet", self.places)
             else:  # nobody is to take what it loses for a person's deletion
-                left, mark = {place.id for place in self.places}, self.settled_texts[slug]
+                left, mark = {place.id for place in self.places}, self.settled_marks[slug]
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
             failpoints.reach("exchange.placed")

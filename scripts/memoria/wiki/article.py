@@ -202,8 +202,8 @@ class Section:
 
     def cut(self, number: int) -> list[str]:
         """Remove the list item that begins at ``number``, and return its rows, the text as one."""
-        end = self.block(number)
-        rows = [" ".join(self._text_rows(number)), *_unwrap(self.rows[number + len(self._text_rows(number)) : end])]
+        end, text = self.block(number), self._text_rows(number)
+        rows = [" ".join(text), *_unwrap(self.rows[number + len(text) : end])]
         del self.rows[number:end]
         return rows
 
