@@ -1,7 +1,7 @@
 """Keys: the key of an encrypted exchange, as twelve words that a person copies and as what seals a segment.
 
 The words are those of BIP 39: 128 random bits and a checksum. The key is kept in the system's keyring where there is
-one, or else in a file of its owner's. ``cryptography`` is imported only here, and only for an encrypted exchange.
+one, or else in a file of its owner's. ``cryptography`` and ``mnemonic`` are imported only for an encrypted exchange.
 """
 
 from __future__ import annotations
@@ -9,27 +9,24 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.base import atomic, invocation
 from memoria.base.paths import Paths
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 
-WORDS, BITS, CHECK_BITS = 12, 128, 4
-NONCE_BYTES = 12
+if TYPE_CHECKING:
+    from mnemonic import Mnemonic
+
+WORDS, SECRET_BYTES, NONCE_BYTES = 12, 16, 12
 _SERVICE = "memoria sync"  # the name of the entry in the keyring
 _ELSEWHERE = "keyring"  # in the file instead of the key: only then is the keyring asked, which may ask a person
 
 
 class KeyAwayError(ExpectedError):
     """The keyring that keeps the key is locked, or not there for this process."""
-
-
-@cache
-def _words() -> list[str]:
-    return Path(__file__).with_name("words.txt").read_text("ascii").split()
 
 
 class Key:
@@ -50,30 +47,27 @@ class Key:
     @classmethod
     def new(cls) -> Key:
         """Return a key that nobody has yet."""
-        return cls(secrets.token_bytes(BITS // 8))
+        return cls(secrets.token_bytes(SECRET_BYTES))
 
     @classmethod
     def of_words(cls, text: str) -> Key:
         """Return the key of twelve words; raise ExpectedError for a word that is none, or words that do not fit."""
-        listed = {word[:4]: number for number, word in enumerate(_words())}  # four letters tell them apart
-        given = text.lower().split()
-        unknown = [word for word in given if word[:4] not in listed]
+        book, said = _word_book(), text.lower().split()
+        given = [book.expand_word(word[:4]) for word in said]  # four letters tell them apart
+        unknown = [word for word, whole in zip(said, given, strict=True) if whole not in book.wordlist]
         if unknown or len(given) != WORDS:
             wrong = f"{unknown[0]!r} is none of them" if unknown else f"you gave {len(given)}"
             raise ExpectedError(f"The key is {WORDS} words; {wrong}. Nothing was changed.")
-        number = 0
-        for word in given:
-            number = number << 11 | listed[word[:4]]
-        secret = (number >> CHECK_BITS).to_bytes(BITS // 8, "big")
-        if number & (1 << CHECK_BITS) - 1 != _check(secret):
-            raise ExpectedError("These twelve words do not belong together: one of them is wrong. Nothing was changed.")
-        return cls(secret)
+        try:
+            return cls(bytes(book.to_entropy(given)))
+        except ValueError:  # the checksum
+            wrong = "These twelve words do not belong together: one of them is wrong. Nothing was changed."
+            raise ExpectedError(wrong) from None
 
     @property
     def words(self) -> str:
         """The twelve words."""
-        number = int.from_bytes(self.secret, "big") << CHECK_BITS | _check(self.secret)
-        return " ".join(_words()[number >> 11 * place & 2047] for place in reversed(range(WORDS)))
+        return _word_book().to_mnemonic(self.secret)
 
     def seal(self, data: bytes) -> bytes:
         """Return bytes that only this key opens; the same for the same data, so that no nonce seals two."""
@@ -90,8 +84,10 @@ class Key:
             return None
 
 
-def _check(secret: bytes) -> int:
-    return hashlib.sha256(secret).digest()[0] >> 8 - CHECK_BITS
+def _word_book() -> Mnemonic:
+    from mnemonic import Mnemonic  # noqa: PLC0415
+
+    return Mnemonic("english")
 
 
 def read_key(paths: Paths) -> Key | None:
