@@ -353,6 +353,14 @@ class Page(Article):
             at += 1
         return at
 
+    def move(self, part: str, above: str) -> None:
+        """Let a person's section stand below another one, as it is; a section of statements stays."""
+        section = next((each for each in self.sections if prose_id(each.heading) == part), None)
+        if section and not on_page.is_for_statements(section):
+            self.sections.remove(section)
+            section.rows = ["", *_strip(section.rows)]
+            self.insert(section, self._place_below(above, part))
+
     def write_prose(self, part: str, text: str) -> None:
         """Write a person's prose in place of what stands of it; without a text, remove it."""
         head, *rows = text.split("\n")
@@ -363,12 +371,11 @@ class Page(Article):
             self.lead = [*lead[not self.front.raw :], ""]
             return
         section = next((each for each in self.sections if prose_id(each.heading) == part), None)
-        others = [each for each in self.sections if each is not section]
-        is_told = any(each.heading == above for each in others)  # else it stays where it is
-        if rows and (section is None or (is_told and not on_page.is_for_statements(section))):
-            self.sections = others
-            section = section or Section(markdown.heading(raw)[1], raw)
+        if rows and section is None:
+            section = Section(markdown.heading(raw)[1], raw)
             self.insert(section, self._place_below(above, part))
+        elif rows and any(each.heading == above for each in self.sections if each is not section):  # else it stays
+            self.move(part, above)
         if section is not None:
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]
             section.rows = [*([""] if rows else []), *rows, *([""] if kept else []), *kept, ""]

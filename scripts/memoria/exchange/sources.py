@@ -16,6 +16,7 @@ from memoria.daily.entry import tombstone
 from memoria.exchange.forms import Day, Page, entry_of, fact_of, new_page
 from memoria.exchange.record import ARTICLE, END, ENTRY, GONE, PLACE, PROSE, STATEMENT, Piece, Record
 from memoria.exchange.records import Records
+from memoria.ground import markdown
 from memoria.ground.swap import Swap
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
@@ -227,12 +228,15 @@ class Articles:
         """Return the text with what is ``wrong`` in it as it is in the records; None for no article."""
         slug = name.removeprefix(self.folder)
         page, about = Page(slug, text) if text is not None else None, self.records.standing(slug)
+        there = [section.heading for section in page.sections] if page else []
         for part in sorted(wrong, key=self._order):
             live = self.records.standing(part)
             if page is None and part == slug and live and live.text:
                 page = new_page(slug, live.text)
             elif page is not None and not self._is_strange(part):
                 self._change(page, part.partition("#")[2], live)
+        if page and there and (new := [each.heading for each in page.sections if each.heading not in there]):
+            self._follow(page, new)
         is_deleted = any(record.text is None for record in self.records.current(slug)) or about is None
         if page is None:
             return None
@@ -273,6 +277,15 @@ class Articles:
             page.place(part, text, lines.claim_of(fact, self.keeper.store), self.keeper.store)
         elif self.records.current(part):
             self.waiting.add(page.slug)
+
+    def _follow(self, page: Page, headings: list[str]) -> None:
+        """Let what a person wrote below these sections, which have come just now, stand below them."""
+        prose = {part: self.records.standing(part) for part in self.records.parts(page.slug) if "#p-" in part}
+        heads = {part: str(live.text).partition("\n")[0].partition("\t") for part, live in prose.items() if live}
+        for above in headings:  # which grows
+            for part in [part for part, head in heads.items() if head[2] == above]:
+                page.move(part.partition("#")[2], above)
+                headings.append(markdown.heading(heads.pop(part)[0])[1])
 
     def tell(self, name: str, _: str | None, stamp: str, __: Iterable[str]) -> None:
         """Tell the keeper of statements what an article shows, which was rewritten just now."""
