@@ -515,9 +515,11 @@ def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too
     entry(home, "01aa", "Deploy", context=PLAIN)
     daily, concepts = Path(home.paths.daily), Path(home.paths.knowledge, "concepts")
     article(home, "concepts/deploys", "Deploys", (PLAIN, "01aa"))
+    parted = [mark + SECRET.replace(" ", f"\n{mark}") for mark in ("", "> ")]  # by a formatter
     copies = {
         daily / f"{DAY}.sync-conflict-20261121-101112-ABCDEFG.md": (daily / f"{DAY}.md").read_text() + f"\n{SECRET}\n",
-        daily / "ideas.txt": f"# Ideas\n\n{SECRET}\n".replace("with ", "with\n"),
+        daily / "ideas.txt": f"# Ideas\n\n<!-- {SECRET}\n-->\n".replace(" ", "\n"),
+        concepts / "deploys.md": "\n\n".join([(concepts / "deploys.md").read_text(), *parted]),
         concepts / "deploys 2.md": (concepts / "deploys.md").read_text() + f"\n- {SECRET}\n",
         concepts / "broken.md": f"---\ntitle: [\n---\n{SECRET}\n",
         concepts / "deploys.md.conflict-20261121T101112Z": f"  > {SECRET}\nMine\n".replace("with", "with\n  >"),

@@ -102,10 +102,7 @@ def test_every_byte_of_a_person_stays_through_all_written_into_a_day(parts: tupl
         checked()
 
 
-MINE = ("# Mine\n\nNo more.", "\n"), ("# Mine\r\n\r\nNo more.", "\r\n"), ("", "\n")
-
-
-@pytest.mark.parametrize(("mine", "end"), MINE)
+@pytest.mark.parametrize(("mine", "end"), [("# Mine\n\nNo.", "\n"), ("# Mine\r\n\r\nNo.", "\r\n"), ("", "\n")])
 def test_what_is_added_has_the_line_endings_of_the_file(mine: str, end: str, tmp_path: Path) -> None:
     daily = DailyLog(Paths(str(tmp_path)))
     write(daily.path(DAY), mine.encode())
@@ -223,11 +220,13 @@ WRAPPED = [  # an @ stands where an id is added
     ("- Tea@\n| a |\n|---|\n- Run\n  this:\n  ```\n  - x\n  y\n  ```\n- Do\n  2. it@\n", ["Tea", "Do 2. it"]),
     ("**Action Items:**\n- Tea\n  cups\n\nMine\n====\n- My\r\n  tea@\n---\n- Hot@\n", ["My tea", "Hot"]),
     ("- Ours\n  here ^own\n**Learned:**\n- [fact] My\n  tea@\n<!-- mine -->\n", ["My tea"]),
+    ("\nTea on  \n24. May@\n\n<!-- x\n-->\na | b\n--|--\nc\n\nIt is\ncold.@\n", ["Tea on 24. May", "It is cold."]),
+    ("- In\n1999. Or\n2000.@\n- 3. May@\n", ["In 1999. Or 2000.", "3. May"]),
 ]
 
 
 @pytest.mark.parametrize(("form", "said"), WRAPPED)
-def test_a_bullet_that_wraps_is_one_statement_and_keeps_its_lines(form: str, said: list[str]) -> None:
+def test_text_that_wraps_is_one_statement_and_keeps_its_lines(form: str, said: list[str]) -> None:
     for mine in (form, form.replace("\r\n", "\n").replace("\n", "\r\n")):
         day = DayText(f"---\ntags:\n- a\nb: c\n---\n{mine.replace('@', '')}")
         day.mark(DAY, {}, {})
@@ -246,10 +245,10 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     assert "".join(part.raw for part in day.parts(DAY)) == told
     shown = [row for row in told.splitlines() if row and row[:4] != "### " and not row.lstrip().startswith("<!--")]
     assert [row for part in day.parts(DAY) for row in part.text.splitlines() if row] == shown
-    assert (day.mark(DAY, {}, {}), day.name(day.ids()), day.text) == (4, 4, marked)
+    assert (day.mark(DAY, {}, {}), day.name(day.ids()), day.text) == (4, 5, marked)
     assert (day.mark(DAY, {}, {}), day.name(day.ids()), day.text) == (0, 0, marked)
     again = DayText(told.replace("- [decision] Use npm.", "- Use npm.\n- [decision] Use npm."))
-    assert (again.mark(DAY, {}, {}), again.name(again.ids())) == (4, 4), "what repeats a statement gets no id"
+    assert (again.mark(DAY, {}, {}), again.name(again.ids())) == (4, 5), "what repeats a statement gets no id"
     twice = DayText("## Plans\n\nI know.\n" * 2)
     assert (twice.mark(DAY, {}, {}), len(twice.ids()), twice.name(twice.ids())) == (2, 2, 2)
     for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED, OPEN), strict=False):

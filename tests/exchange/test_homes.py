@@ -289,20 +289,21 @@ def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is
     assert len(desk.facts()) == len(laptop.facts()) == (left == ANEW)
 
 
-def test_a_bullet_that_a_person_wrapped_is_one_statement_everywhere(desk: Machine, laptop: Machine) -> None:
+def test_an_item_or_paragraph_that_a_person_wrapped_is_one_statement_everywhere(desk: Machine, laptop: Machine) -> None:
     day(desk).parent.mkdir(parents=True)
-    day(desk).write_text("## Mine\n\n- Ada restarts\nthe host\n  on Mondays.\n- [ ] Call Bob\n  today.\n")
+    told = "## Mine\n\nEve came\n1999. She\nleft.\n\n- Ada restarts\nthe host\n  on Mondays.\n"
+    day(desk).write_text(f"{told}- [ ] Call Bob\n  today.\n")
     meet(desk, laptop)
     save(laptop, "[ ]", "[x]")
     save(laptop, "## Mine\n", "## Mine\n\nSaid\nlate.\n")
     meet(laptop, desk)
-    for row in ("Ada", "the host", "Mondays"):
+    for row in ("Ada", "the host", "Mondays", "Eve", "She"):
         save(desk, row, f"{row} too")
         meet(desk, laptop)
-    assert contents(laptop) == {"Ada too restarts the host too on Mondays too."}
-    assert "late.\n\n- Ada too restarts\nthe host too\n  on Mondays too. ^l-" in day(desk).read_text()
-    assert "- [x] Call Bob\n  today.\n" in day(desk).read_text()
-    day(desk).write_text(re.sub(r"(?s)- Ada.*?\n(?=- )", "", day(desk).read_text()))
+    assert contents(laptop) == {"Ada too restarts the host too on Mondays too.", "Eve too came 1999. She too left."}
+    rows = r"late.\n\nEve too came\n1999. She too\nleft. \^l-.*- Ada too restarts\nthe host too\n  on Mondays too. \^l-"
+    assert re.search(rf"(?s){rows}.*- \[x\] Call Bob\n  today.\n", day(desk).read_text())
+    day(desk).write_text(re.sub(r"(?s)Eve.*?\n(?=- \[)", "", day(desk).read_text()))
     meet(desk, laptop)
     assert contents(laptop) == set()
 

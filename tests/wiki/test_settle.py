@@ -336,7 +336,7 @@ def test_statements_hold_in_whatever_form_their_lines_are(home: Home, mark: str,
 
 
 def test_a_row_that_is_left_alone_is_named_when_its_statement_ends(home: Home) -> None:
-    home.edit(SLUG, "\n- ", "\n> - ")
+    home.edit(SLUG, f"\n- {LISTENS}", f"\n\n{LISTENS}".replace(" is ", "\nis "))  # as a paragraph that wraps
     assert lint_rules.findings(Snapshot(home.home)) == []
     home.end("l-a10")
     assert [LISTENS in each.text for each in lint_rules.findings(Snapshot(home.home))] == [True]

@@ -58,7 +58,6 @@ _PART = "### "  # the level of an entry's heading, and of the parts that a perso
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
 _ANY = Pattern("")
 _GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |1[.)] )\S")  # with what stands above
-_WORDS = Pattern(r"[ \t]*(?:> ?)*\w")  # a line of a paragraph or quote
 _LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
 _ITEM = Pattern(r"(?s)[-*+][ \t]+(?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
 
@@ -134,7 +133,7 @@ class _Span:
 
 
 class DayText:
-    """The rows of a day's file, each with its line ending. The text of a list item is one row, however it wraps."""
+    """The rows of a day's file, each with its line ending. An item's or a paragraph's text is one, however it wraps."""
 
     def __init__(self, text: str, aliases: Mapping[str, str] | None = None) -> None:
         """Split ``text``, which must have the line endings of the file.
@@ -342,7 +341,7 @@ class DayText:
         """Give an id to each statement of these entries that has none; return how many there were.
 
         That is what stands under the labels of statements, and in an entry that a person wrote, or below a person's
-        heading in another, each item and each paragraph of one short row; but not what repeats a statement of the day,
+        heading in another, each item and each short paragraph; but not what repeats a statement of the day,
         as the lists of 0.2.0 did.
         """
         count, told = 0, {line.learned.text for line in self.facts()}
@@ -468,22 +467,13 @@ class DayText:
                 self._put(first, span.last + 1, [])
 
     def strike(self, held: Callable[[str], bool]) -> None:
-        """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays.
-
-        So are two lines for which it is true together, of a paragraph or quote in which words stand on both.
-        """
+        """Remove each row for which ``held`` is true; a session's heading loses only its title, a marker stays."""
         for number in range(len(self.rows) - 1, -1, -1):
-            row, end = self.rows[number], number + 1
-            if row.startswith(COMMENT):
-                continue
-            if not held(unwrap(row)):
-                both = self.rows[number : number + 2]
-                if not all(map(_WORDS.match, both)) or not held(" ".join(each.lstrip("> \t") for each in both)):
-                    continue
-                end += 1
-            session = SESSION.fullmatch(row)
-            left = [f"{row[: session.start('title')]}{FORGOTTEN}"] if session else []
-            self._put(number, end, left)
+            row = self.rows[number]
+            if not row.startswith(COMMENT) and held(unwrap(row)):
+                session = SESSION.fullmatch(row)
+                left = [f"{row[: session.start('title')]}{FORGOTTEN}"] if session else []
+                self._put(number, number + 1, left)
 
     def _put(self, first: int, end: int, rows: Sequence[str]) -> None:
         """Replace the rows ``first`` to ``end`` (exclusive) with ``rows``, keeping their line endings."""
@@ -500,9 +490,9 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _join_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with those joined that are one row: the text of a list item, a quote, or a comment of memoria's.
+    """Yield lines with those joined that are one row: the text of an item, a paragraph or a quote, or a comment.
 
-    A comment loses its line breaks, which a formatter made; of all else they stay.
+    A comment of memoria's loses its line breaks, which a formatter made; of all else they stay.
     """
     joined, goes_on = "", None
     for line, in_code in markdown.code_rows(lines):
@@ -512,19 +502,11 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
         else:
             if joined:
                 yield _row(joined)
-            joined, goes_on = line, None if in_code or not row else _goes_on(row)
-        is_text = goes_on is not None and goes_on is not QUOTE
-        if is_text and (row.endswith("-->") if goes_on is _ANY else markdown.BLOCK_ID.search(row)):
+            joined, goes_on = line, None if in_code else _ANY if _OPEN.match(row) else markdown.more_text(row)
+        if goes_on and markdown.is_whole(joined, row):
             goes_on = None
     if joined:
         yield _row(joined)
-
-
-def _goes_on(row: str) -> re.Pattern[str] | None:
-    """Return what a line looks like that belongs to the one before it, None where none does."""
-    if markdown.ITEM_TEXT.match(row):
-        return markdown.more_text(row)
-    return QUOTE if QUOTE.match(row) else _ANY if _OPEN.match(row) else None
 
 
 def _row(joined: str) -> str:

@@ -322,19 +322,32 @@ def first_heading(rows: Iterable[str]) -> str:
     return ""
 
 
-# What begins a block and so ends the text of a list item (CommonMark 0.31, 4 and 5): an item, quote, heading, table,
-# comment, fence, rule or underline. Without indentation a label ends it too, and an entry's block id.
-_BLOCK = r"(?:[-*+]|\d+[.)])(?:\s|$)|[>|]|#{1,6}(?:\s|$)|<!--|```|~~~|[-=*_]+$"
-ITEM_TEXT = Pattern(rf"\s*(?:(?:[-*+]|\d+[.)])\s+)+(?!{_BLOCK})\S")
-_MORE = rf"(?!\*\*[A-Z][A-Za-z ]+:\*\*|\^e-)\s*(?!{_BLOCK})\S"
-_MORE_TEXT = Pattern(_MORE)
-_MORE_OF_BULLET = Pattern(rf"{_MORE}|\s+(?!1[.)])\d+[.)]\s")  # where only 1 begins a list: "24. June"
+# What begins a block and so ends the text of an item or paragraph (CommonMark 0.31, 4 and 5): an item, quote, heading,
+# table, comment, fence, rule or underline. Without indentation a label ends it too, and an entry's block id.
+_NUMBER = r"\d{1,3}[.)]"  # of an item; one with more digits is a year
+_LABEL = r"\*\*[A-Z][A-Za-z ]+:\*\*"
+_WORDS = rf"(?=\S)(?!(?:[-*+\u2022]|{_NUMBER})(?:\s|$)|[>|]|#{{1,6}}(?:\s|$)|<!--|```|~~~|[-=*_|: ]+$)"
+_TEXT = Pattern(rf"(?!{_LABEL}$|\^e-)(?:\s*<!--(?!.*-->)|[\s>]*(?:([-*+\u2022]|{_NUMBER})\s+)*{_WORDS})")
+_MORE = rf"(?!{_LABEL}|\^e-)\s*{_WORDS}"
+_MORE_OF_NUMBER = Pattern(_MORE)
+_MORE_OF_BULLET = Pattern(rf"{_MORE}|\s+(?!1[.)]){_NUMBER}\s")  # where only 1 begins a list: "24. June"
+_MORE_OF_PARAGRAPH = Pattern(rf"{_MORE}|\s*(?!1[.)]){_NUMBER}\s")
+_MORE_OF_QUOTE = Pattern(rf"\s*>[\s>]*{_WORDS}")
 BLOCK_ID = Pattern(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
 
 
-def more_text(row: str) -> re.Pattern[str]:
-    """Return what a row looks like that is more of the text of the list item in ``row``."""
-    return _MORE_TEXT if row.lstrip()[:1].isdigit() else _MORE_OF_BULLET
+def more_text(row: str) -> re.Pattern[str] | None:
+    """Return what a row looks like that is more of the text in ``row``, of any kind; None when there is no text."""
+    found, first = _TEXT.match(row), row.lstrip()[:1]
+    if found is None or first == ">":
+        return found and _MORE_OF_QUOTE
+    return _MORE_OF_PARAGRAPH if found[1] is None else _MORE_OF_NUMBER if first.isdigit() else _MORE_OF_BULLET
+
+
+def is_whole(first: str, last: str) -> bool:
+    """Return whether a text from the row ``first`` ends with ``last``: by a block id, or the end of a comment."""
+    is_comment = last.endswith("-->") and first.lstrip().startswith("<!--")
+    return is_comment or ("^" in last and BLOCK_ID.search(last) is not None)
 
 
 _CLOSE = Pattern(r"(?m)^---[ \t\r]*$")

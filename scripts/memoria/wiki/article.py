@@ -168,23 +168,22 @@ class Section:
                 yield number, claim
 
     def _text_rows(self, number: int) -> list[str]:
-        """Return the rows of a list item's text, which a formatter may have wrapped."""
+        """Return the rows of an item's or a paragraph's text, which a formatter may have wrapped."""
         rows = [self.rows[number].rstrip()]
         more = markdown.more_text(rows[0])
         for row in map(self.rows.__getitem__, range(number + 1, len(self.rows))):
-            is_whole = rows[-1].endswith("]]") or markdown.BLOCK_ID.search(rows[-1])
-            if not more.match(row.rstrip()) or (is_whole and not _LINK.match(row)):
+            is_whole = rows[-1].endswith("]]") or markdown.is_whole(rows[0], rows[-1])
+            if not (more and more.match(row.rstrip())) or (is_whole and not _LINK.match(row)):
                 break
-            rows.append(row.strip())
+            rows.append(row.rstrip().lstrip("> \t"))
         return rows
 
     def pieces(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield each row of the section, the text of a list item as one, and the rows that it stands in."""
+        """Yield each row of the section, the text of an item or a paragraph as one, and the rows that it stands in."""
         end = 0
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             if number >= end:
-                is_item = not in_code and markdown.ITEM_TEXT.match(row)
-                texts = self._text_rows(number) if is_item else [row]
+                texts = [row] if in_code else self._text_rows(number)
                 end = number + len(texts)
                 yield " ".join(texts), self.rows[number:end]
 
@@ -397,7 +396,7 @@ class Article:
         """The rows, by id, in which a statement stands without a line of its own: a person gave it another form."""
         parts = [part for part in self.sections if not part.is_headed(HISTORY) and not part.is_headed(CONNECTIONS)]
         told = {claim.id for part in parts for _, claim in part.claims()}
-        rows = (f"- {row.strip()}" for rows in (self.lead, *(part.rows for part in parts)) for row in rows)
+        rows = (f"- {row.strip()}" for part in (Section("", "", self.lead), *parts) for row, _ in part.pieces())
         found = ((ident, Claim.parse(row)) for row in rows for ident in STATEMENT.findall(row) if ident not in told)
         return {ident: claim for ident, claim in found if claim}
 
