@@ -24,7 +24,7 @@ from memoria.capture import cursor
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import tombstone
 from memoria.daily.ledger import Ledger
-from memoria.exchange import rounds
+from memoria.exchange import rounds, team
 from memoria.ground import clock, database, files, home_files, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -57,6 +57,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     for session in plan.sessions:
         cursor.set_uncopied(paths.cursors, session)
     _wiki(home, plan)
+    wanted = [fold(text) for text in plan.needles]
     with Keeper.at(home) as keeper:
         for fact in plan.facts:
             if keeper.store.get(fact.id):  # one that still waits goes with the outbox
@@ -66,6 +67,7 @@ def carry_out(home: Home, plan: Plan) -> None:
                 keeper.write(replace(fact, history=left))
         keeper.store.forget_deleted(_delete_facts(keeper, plan))
         _outbox(keeper.outbox, plan)
+        team.follow(home, keeper, lambda text: proof.holds(text, wanted))
     _spool(home, plan)
     asyncio.run(_clear_working(home, plan))
     _archive(home, plan)
@@ -76,7 +78,6 @@ def carry_out(home: Home, plan: Plan) -> None:
     sweep(home)
     with closing(Ledger(paths)) as ledger:
         DailyLog(paths).refresh(ledger)
-        wanted = [fold(text) for text in plan.needles]
         ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
         _caches(home, ledger)

@@ -157,6 +157,7 @@ class Paths:
         self.folders = state + "folders.json"
         self.records, self.exchange_clone = state + "exchange.db", state + "exchange.git"
         self.exchange_key, self.exchanged = state + "exchange.key", state + "exchanged"
+        self.team = state + "team.json"
         self.undo = state + "undo"
         self.replaced = state + "replaced"
         self.projects = state + "projects.json"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
-from memoria.base import project
+from memoria.base import exclude, project
 from memoria.base.project import Place
 from memoria.base.visibility import Visibility
 from memoria.daily.entry import Reference
-from memoria.daily.ledger import Ledger
 from memoria.exchange import team
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
@@ -20,11 +18,11 @@ from memoria.ground.home import Home
 from memoria.ground.printable import amount, confirm
 from memoria.ground.projects import ask_git
 from memoria.ground.redact import Redactor
-from memoria.pages import notices
-from memoria.pages.housekeeping import TEAM
 from memoria.pages.refresh import renew
+from memoria.statements import shared
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
+from memoria.statements.shared import Shared
 from memoria.wiki.folder import Wiki, find_slug
 
 OWN = "Statements"  # the heading of what is shared by itself
@@ -46,24 +44,24 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if not place.git:
         raise ExpectedError("This folder is in no git repository; go to one whose team shares what it knows.")
     key = project.key_of(str(Path.cwd()), home.settings, home.paths)
-    if Visibility(home.settings, home.paths).hides(key):
+    if exclude.reason(place.root, home.settings, home.paths) and not args.decline:
         raise ExpectedError("This project is excluded: nothing of it is shared or taken in.")
     with Keeper.at(home) as keeper:
         if args.accept or args.decline:
-            return _decide(home, keeper, place, key, takes=args.accept)
-        if not args.what and not args.project:
-            raise ExpectedError("Name an article or a statement (l-…), or use --project.")
+            return _decide(home, keeper, place, takes=args.accept)
         return _share(args, home, keeper, place, list(_choose(args, home, keeper, key)))
 
 
-def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) -> int:
-    with closing(Ledger(home.paths)) as ledger:
-        team.decide(ledger, keeper, place, key, takes=takes)
-        came = team.follow(home, ledger, keeper)
-    notices.tell(home.paths, TEAM, "")
+def _decide(home: Home, keeper: Keeper, place: Place, *, takes: bool) -> int:
+    team.decide(home, place, takes=takes)
+    team.follow(home, keeper)
     renew(home, keeper)
-    print(f"{amount(came, 'statement')} taken in; what its team merges later comes by itself." if takes
-          else "Nothing of this repository's team is shown any more.")  # fmt: skip
+    if not takes:
+        print("Nothing of this repository's team is shown any more.")
+        return 0
+    rows = [Shared(*row) for row in shared.read_all(home.paths)[place.git]["rows"]]
+    print("".join(f"{row.who}: {row.text}\n" for row in rows), end="")
+    print(f"{amount(len(rows), 'statement')} taken in; what its team merges on the default branch comes by itself.")
     return 0
 
 
@@ -89,15 +87,23 @@ def _choose(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> I
 def _share(
     args: argparse.Namespace, home: Home, keeper: Keeper, place: Place, chosen: Sequence[tuple[str, Fact]]
 ) -> int:
-    redactor = Redactor(home.settings.redact_extra)
-    mine = [(heading, fact) for heading, fact in chosen if fact.session != TEAM and not fact.ended]
-    held = [fact.id for _, fact in mine if redactor.redact(fact.content) != fact.content]
-    if held:
+    redactor, view = Redactor(home.settings.redact_extra), Visibility(home.settings, home.paths)
+    mine = [(heading, fact) for heading, fact in chosen if not fact.ended]
+    if held := [
+        fact.id
+        for each in mine
+        if any(team.may_hold_secret(text, redactor) for text in (each[0], each[1].content))
+        for fact in each[1:]
+    ]:
         raise ExpectedError(f"{', '.join(held)} may hold a secret; nothing was written.")
+    if hidden := [fact.id for _, fact in mine if all(map(view.hides, fact.projects))]:
+        raise ExpectedError(f"{', '.join(hidden)} belongs to an excluded project; nothing was written.")
     who = team.who_shares(place)
     root = project.place(str(Path.cwd()), split_worktrees=True).root  # of this worktree, where the person commits
     path = team.path_of(root, who)
-    before = path.read_text("utf-8") if path.exists() else ""
+    before = team.read_own(root, path)
+    if not (args.what or args.project or before):
+        raise ExpectedError("Name an article or a statement (l-…), or use --project.")
     ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.deleted_ids())
     after = team.render(before, who, mine, ended)
     if after == before or not (before or mine):

@@ -1,61 +1,44 @@
 """Team: statements that the people of a repository share with one another, as plain markdown that they review.
 
 ``render`` gives the file of one person in ``.claude/memory``; that person commits it, so review, rights and history
-are those of the repository. Of it only what is merged is read, and only after the user's yes for this repository: as
-statements "from the team", which are no rules of the user's and go when the repository takes them out.
+are those of the repository. Of it only what is merged is read, and only after the user's yes for this repository; it
+is shown as the team's (``statements.shared``) and never becomes a part of the user's memory, so that nobody who may
+write there speaks as the user or changes what the user said.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.base import invocation, project
+from memoria.base import exclude, invocation, project
+from memoria.base.atomic import PRIVATE
 from memoria.base.project import Place
-from memoria.daily.ledger import Ledger
-from memoria.ground import clock
-from memoria.ground.errors import ExpectedError, MemoryStoreError
+from memoria.ground import clock, files, markdown
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.projects import ask_git
 from memoria.ground.redact import Redactor
 from memoria.pages import notices
-from memoria.pages.housekeeping import TEAM  # also the session of what a repository brought
-from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, make_plain, new_id
+from memoria.statements import shared
+from memoria.statements.fact import KINDS, Fact, make_plain
 from memoria.statements.keeper import Keeper
+from memoria.statements.shared import Shared
+from memoria.transcripts.screen import Tombstones
 from memoria.wiki.article import Article, Section
 
 FOLDER: Final = ".claude/memory"
-MAX_FILES, MAX_CHARS, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
-_MERGED: Final = ("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD")
-_WHO: Final = re.compile(r"# Shared by (.+)")
-_ROW: Final = re.compile(r"- (?:\[(\w+)\] )?(.+?)(?: \((\d{4}-\d\d-\d\d)\))?(?: \^(l-[0-9a-z]{8}))?$")
+NOTICE: Final = "team"
+MAX_FILES, MAX_BYTES, MAX_STATEMENTS, MAX_CHARS = 50, 200_000, 200, 1_000  # of a repository, a file, a statement
+_MERGED: Final = ("HEAD", "main", "master")  # the names of a repository's default branch, the first that is there
+_WHO: Final = re.compile(r"# Shared by ([\w .'-]{1,40})")
+_ROW: Final = re.compile(r"(?:[-*+]|\d+[.)])\s+\[(\w+)\] (.+?)(?: \((\d{4}-\d\d-\d\d)\))?(?: \^(l-[0-9a-z]{8}))?")
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)  # which a review does not show
 _NO_LETTERS: Final = re.compile(r"[^\w-]+")
-_RULES: Final = ("correction", "preference")  # of the person who shares them; for others they are decisions
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """A statement in a repository: who shares it, its day (ISO, may be empty), and its id in that person's memory."""
-
-    who: str
-    kind: str
-    text: str
-    day: str
-    source: str
-
-    def as_fact(self, key: str, redactor: Redactor) -> Fact:
-        """Return the statement for a project; its id comes from the row's, or else from its words."""
-        said = ", ".join(filter(None, ("from the team", make_plain(self.who, 40), self.day)))
-        content = redactor.redact(f"{make_plain(self.text, MAX_CONTENT)} ({said})")
-        kind = self.kind if self.kind in KINDS and self.kind not in _RULES else "decision" if self.kind else "fact"
-        named = ("", self.source) if self.source else (kind, content)
-        ident = new_id(*named, Stamp(key, TEAM, datetime.combine(date.min, time(), UTC)))
-        return Fact(kind, content, 0.5, "tool", key, clock.now(), ident, TEAM)
 
 
 # -- what one shares
@@ -74,6 +57,22 @@ def path_of(root: str, who: str) -> Path:
     return Path(root, FOLDER, _NO_LETTERS.sub("-", who.casefold()).strip("-") + ".md")
 
 
+def read_own(root: str, path: Path) -> str:
+    """Return what a person's file says; raise ExpectedError for one that is no file of this checkout's, or no text."""
+    folder = Path(root).resolve()
+    if path.is_symlink() or (path.parent.exists() and path.parent.resolve() != folder / FOLDER):
+        raise ExpectedError(f"{path} is, or lies in, a link that leads elsewhere. Remove the link, and share again.")
+    try:
+        return path.read_text("utf-8") if path.exists() else ""
+    except ValueError as error:
+        raise ExpectedError(f"{path} is no UTF-8 text; put it right or delete it, and share again.") from error
+
+
+def may_hold_secret(text: str, redactor: Redactor) -> bool:
+    """Return whether a text holds a secret or a private passage, also one that was made plain."""
+    return any(redactor.redact(each) != each for each in (text, html.unescape(text)))
+
+
 def render(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Iterable[str] = ()) -> str:
     """Return a person's file with these statements, each below a heading, and without those that are ``over`` (ids).
 
@@ -83,7 +82,7 @@ def render(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Itera
     for section in (Section("", "", page.lead), *page.sections):
         rows: list[str] = []
         for text, own in section.pieces():
-            ident = found[4] if (found := _ROW.match(text)) else ""
+            ident = found[4] if (found := _ROW.fullmatch(text.rstrip())) else ""
             rows += [] if ident in gone else [text] if ident else own
         section.rows[:] = rows
     for heading, fact in facts:
@@ -101,87 +100,115 @@ def render(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Itera
 # -- what others share
 
 
-def read_offer(place: Place, tree: str) -> list[Shared]:
-    """Return what a repository shares in the folder whose git object is ``tree``."""
+def ask(home: Home, cwd: str) -> None:
+    """Tell the user once of a repository that offers statements and was not asked about yet."""
+    place = project.place(cwd)
+    if not place.git or not Path(place.root, FOLDER).is_dir() or place.git in shared.read_all(home.paths):
+        return
+    if (tree := _tree(place)) and (rows := read_offer(place, tree, Redactor(home.settings.redact_extra))):
+        offer = f"{Path(place.root).name} offers what its team shares, {len(rows)} in all"
+        way = f"There, {invocation.command('share --accept')} takes it, `--decline` leaves it."
+        notices.tell(home.paths, NOTICE, f"memoria: {offer}. {way}")
+
+
+def decide(home: Home, place: Place, *, takes: bool) -> None:
+    """Note the user's yes or no for a repository."""
+    key, remotes = project.key_of(place.root, home.settings, home.paths) if takes else "", _remotes(place)
+    if remotes is None:
+        raise ExpectedError("Git cannot be asked about this repository; check that `git status` works here.")
+    about = {"root": place.root, "key": key, "remotes": remotes, "tree": "", "rows": []}
+    _write(home, shared.read_all(home.paths) | {place.git: about})
+    notices.tell(home.paths, NOTICE, "")
+
+
+def follow(home: Home, keeper: Keeper, holds: Callable[[str], bool] = lambda _: False) -> bool:
+    """Read what accepted repositories share now, without what ``holds``; return whether it is something else."""
+    before = shared.read_all(home.paths)
+    looked = {git: _look(home, keeper, git, about, holds) for git, about in before.items()}
+    now = shared.read_all(home.paths)  # the user may have decided anew meanwhile
+    after = {git: looked[git] if about == before.get(git) else about for git, about in now.items()}
+    _write(home, {git: about for git, about in after.items() if about})
+    return after != before
+
+
+def _look(
+    home: Home, keeper: Keeper, git: str, about: dict[str, Any], holds: Callable[[str], bool]
+) -> dict[str, Any] | None:
+    """Return what is known of a repository now; None for another one in its place, about which is asked anew."""
+    place = project.place(str(about["root"]))
+    if not about["key"]:
+        return about
+    if place.git != git or exclude.reason(place.root, home.settings, home.paths):
+        return about | {"tree": "", "rows": []}
+    key, remotes = project.key_of(place.root, home.settings, home.paths), _remotes(place)
+    if remotes is not None and (project.read(home.paths.projects).current(about["key"]), about["remotes"]) != (
+        key,
+        remotes,
+    ):
+        return None
+    tree, rows = _tree(place), about["rows"]
+    if tree is not None and tree != about["tree"]:
+        found = read_offer(place, tree, Redactor(home.settings.redact_extra))
+        tree, rows = (about["tree"], rows) if found is None else (tree, found)
+    gone, stones = keeper.store.deleted_ids(), Tombstones(home.paths)
+    rows = [list(row) for row in map(Shared._make, rows) if not (row.source in gone or keeper.store.get(row.source)
+            or holds(row.text) or stones.purge(row.text) != row.text)]  # fmt: skip
+    return about | {"key": key, "tree": about["tree"] if tree is None else tree, "rows": rows}
+
+
+def read_offer(place: Place, tree: str, redactor: Redactor) -> list[Shared] | None:
+    """Return what a repository shares in the folder whose git object is ``tree``; None when git cannot say it all."""
     found: list[Shared] = []
-    names = ask_git(place.git, "ls-tree", "-z", "--name-only", tree) or ""
-    for name in [name for name in names.split("\0") if name.endswith(".md")][:MAX_FILES]:
-        text, who = (ask_git(place.git, "cat-file", "blob", f"{tree}:{name}") or "")[:MAX_CHARS], Path(name).stem
-        for row, _ in Section("", "", text.split("\n")).pieces():
-            if title := _WHO.fullmatch(row.strip()):
-                who = title[1]
-            elif said := _ROW.fullmatch(row.rstrip()):
-                found.append(Shared(who, said[1] or "", said[2], said[3] or "", said[4] or ""))
+    listed = ask_git(place.git, "ls-tree", "-z", "-l", tree) if tree else ""
+    if listed is None:
+        return None
+    wanted = [row.partition("\t") for row in listed.split("\0") if row.startswith("100") and row.endswith(".md")]
+    for about, _, name in wanted[:MAX_FILES]:
+        _, _, blob, size = about.split()
+        text = ask_git(place.git, "cat-file", "blob", blob) if int(size) <= MAX_BYTES else ""
+        if text is None:
+            return None
+        found += _read_file(text, make_plain(Path(name).stem, 40), redactor)
+    return found
+
+
+def _read_file(text: str, who: str, redactor: Redactor) -> list[Shared]:
+    """Return the statements of one file in the form that ``render`` gives them, but for what no reader of it sees."""
+    found: list[Shared] = []
+    rows = [row for row, in_code in markdown.code_rows(_COMMENT.sub("", text).split("\n")) if not in_code]
+    for row, _ in Section("", "", rows).pieces():
+        if title := _WHO.fullmatch(row.strip()):
+            who = title[1]
+        elif (said := _ROW.fullmatch(row.strip())) and said[1] in KINDS:
+            day = said[3] if said[3] and clock.is_day(said[3]) else ""
+            words = make_plain(redactor.redact(said[2]), MAX_CHARS)
+            found.append(Shared(who, said[1], words, day, said[4] or ""))
     return found[:MAX_STATEMENTS]
 
 
-def _tree(place: Place) -> str:
-    """Return the object of the folder as it is merged, and not on other branches, in a fork or unsaved; or ``""``."""
-    merged = (ref for ref in _MERGED if ask_git(place.git, "rev-parse", "--verify", "-q", f"{ref}^{{commit}}"))
-    ref = next(merged, "")
-    return (ask_git(place.git, "rev-parse", "-q", "--verify", f"{ref}:{FOLDER}") or "").strip() if ref else ""
+def _tree(place: Place) -> str | None:
+    """Return the object of the folder as it is merged, and not on other branches, in a fork or unsaved.
+
+    ``""`` for none, None when git cannot be asked. Of several remotes ``origin`` counts; without one, the own branch.
+    """
+    where = "refs/remotes/*/" if _remotes(place) else "refs/heads/"
+    told = ask_git(place.git, "for-each-ref", "--format=%(refname)", *(f"{where}{name}" for name in _MERGED))
+    if told is None:
+        return None
+    refs = told.split()
+    bases = {ref.rpartition("/")[0] for ref in refs}
+    base = "refs/remotes/origin" if "refs/remotes/origin" in bases or len(bases) != 1 else bases.pop()
+    ref = next((f"{base}/{name}" for name in _MERGED if f"{base}/{name}" in refs), "")
+    listed = ask_git(place.git, "ls-tree", "--full-tree", ref, FOLDER) if ref else ""
+    return None if listed is None else listed.split()[2] if listed.startswith("040000") else ""
 
 
-def ask(home: Home, ledger: Ledger, cwd: str) -> None:
-    """Tell the user once of a repository that offers statements and was not asked about yet."""
-    place = project.place(cwd)
-    if not place.git or not Path(place.root, FOLDER).is_dir() or place.git in (ledger.get(TEAM) or {}):
-        return
-    if (tree := _tree(place)) and (count := len(read_offer(place, tree))):
-        notices.tell(home.paths, TEAM, f"memoria: {Path(place.root).name} offers what its team shares, {count} in all. "
-                     f"There, {invocation.command('share --accept')} takes it, `--decline` leaves it.")  # fmt: skip
+def _remotes(place: Place) -> str | None:
+    """Return a repository's remotes as its configuration names them; None when git cannot be asked."""
+    told = ask_git(place.git, "config", "--local", "--list")
+    return None if told is None else "\n".join(row for row in told.split("\n") if re.match(r"remote\..*\.url=", row))
 
 
-def decide(ledger: Ledger, keeper: Keeper, place: Place, key: str, *, takes: bool) -> None:
-    """Note the user's yes or no for a repository; with a no, what came from it goes."""
-    known: Mapping[str, Any] = (ledger.get(TEAM) or {}).get(place.git) or {}
-    ids = known.get("ids", [])
-    if not takes:
-        _drop(keeper, ids)
-        key, ids = "", []
-    about = {"root": place.root, "key": key, "tree": "", "ids": ids}
-    ledger.put(TEAM, {**(ledger.get(TEAM) or {}), place.git: about})
-
-
-def follow(home: Home, ledger: Ledger, keeper: Keeper) -> int:
-    """Take in what accepted repositories share now, and drop the rest; return how many statements came."""
-    came = 0
-    asked: dict[str, dict[str, Any]] = ledger.get(TEAM) or {}
-    for git, about in asked.items():
-        place = project.place(str(about["root"]))
-        if not about["key"] or place.git != git or (tree := _tree(place)) == about["tree"]:
-            continue
-        redactor = Redactor(home.settings.redact_extra)
-        shares = read_offer(place, tree) if tree else []
-        facts = [each.as_fact(about["key"], redactor) for each in shares
-                 if not ((own := keeper.store.get(each.source)) and own.session != TEAM)]  # fmt: skip
-        wanted = {fact.id: fact for fact in facts}
-        _drop(keeper, set(about["ids"]) - wanted.keys())
-        gone, held = keeper.store.deleted_ids(), {ident: keeper.store.get(ident) for ident in wanted}
-        for ident, fact in wanted.items():
-            if (known := held[ident]) and _is_teams(known) and not known.ended and known.content != fact.content:
-                keeper.write(replace(known, content=fact.content))
-        new = [fact for ident, fact in wanted.items() if ident not in gone and held[ident] is None]
-        new = [fact for fact in new if keeper.find_repeated(fact) is None]
-        with suppress(MemoryStoreError):  # they wait
-            came += len(keeper.take(new, project.name_of(about["key"])).added)
-        now = ledger.get(TEAM) or {}
-        if now.get(git) == about:
-            ledger.put(TEAM, {**now, git: about | {"tree": tree, "ids": sorted(wanted)}})
-        else:  # the user decided anew meanwhile
-            _drop(keeper, wanted)
-    return came
-
-
-def _is_teams(fact: Fact) -> bool:
-    """Return whether a statement says what a repository brought, and nothing that a person made of it."""
-    return fact.session == TEAM and not fact.history
-
-
-def _drop(keeper: Keeper, ids: Iterable[str]) -> None:
-    for ident in ids:
-        fact = keeper.store.get(ident)
-        if fact and _is_teams(fact):
-            keeper.delete(ident)
-            if fact.ended is None:  # the repository may bring it back
-                keeper.store.unmark_deleted(ident)
+def _write(home: Home, known: dict[str, Any]) -> None:
+    if known != shared.read_all(home.paths):
+        files.replace(Path(home.paths.team), json.dumps(known, ensure_ascii=False), mode=PRIVATE)

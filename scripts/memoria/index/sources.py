@@ -22,14 +22,16 @@ from memoria.capture import detach
 from memoria.daily.day_text import DayText
 from memoria.ground import files, home_files
 from memoria.ground.errors import ArchiveError
+from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.ground.printable import amount
 from memoria.index import documents
-from memoria.index.documents import Document, Stamp
+from memoria.index.documents import Document, Passage, Stamp
 from memoria.index.ended import Ended, Past, read_ended
 from memoria.index.index import About, Index, Stamped
 from memoria.recall import naming_notes
-from memoria.statements import lines
+from memoria.search import layout
+from memoria.statements import lines, shared
 from memoria.statements.fact import Fact
 from memoria.transcripts.archive import Archive, Kept
 
@@ -45,6 +47,9 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     index.resolve(project.aliases(paths.projects))
     ended = read_ended(paths)
     more = _read_archive(index, Archive.of(paths), Path(paths.home), ended)
+    if (team := Path(paths.team)).exists():
+        status = team.stat()
+        more["team"] = (status.st_mtime_ns, status.st_size), partial(_shared, paths)
     changed = index.sync(paths.home, more, ended=ended, until=until, anew=anew)
     if index.is_whole:
         index.prepare(naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)))
@@ -71,6 +76,17 @@ def open_searchable(home: Home) -> Iterator[tuple[Index, str]]:
                 return
             log.info("%s", detach.start_indexer(home.settings, home.paths))
         yield index, f"The search index is being brought up to date; it has {amount(len(index), 'document')} so far."
+
+
+def _shared(paths: Paths) -> Iterator[Document]:
+    """Yield what teams share: as theirs, by whoever says it, and below what the user's own sessions taught."""
+    for key, rows in shared.by_project(paths).items():
+        for row in rows:
+            yield Document(
+                path="team", kind="fact", anchor=f"t-{sha256(' '.join((key, *row)))[:8]}", project=key,
+                title=f"{row.who} ({shared.LABEL})", tags=(row.kind,), passages=(Passage(row.text, shared.LABEL),),
+                date=row.day, importance=layout.USUAL / 2,
+            )  # fmt: skip
 
 
 def _read_archive(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[str, Stamped]:

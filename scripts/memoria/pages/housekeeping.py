@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 PAGES_DUE = "pages_due"  # ledger key: whether there are entries that the prepared pages may not show
 WIKI_STATE = "wiki_state"  # ledger key: the articles when the index page and the prepared pages were last made
 MET = "met"  # ledger key: the other machines, each with the day on which it last took part in an exchange
-TEAM = "team"  # ledger key: the repositories whose teams offer statements, each with the user's yes or no
 MAX_SHOWN_S = 30 * 24 * 3600  # age at which the files of notes that sessions were shown are removed
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an older file belongs to one that died
 

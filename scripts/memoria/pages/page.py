@@ -30,8 +30,10 @@ from memoria.index.ended import Ended
 from memoria.index.index import Index
 from memoria.pages.housekeeping import MET
 from memoria.search import words
+from memoria.statements import shared
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
+from memoria.statements.shared import Shared
 from memoria.statements.store import find_leading, repeat_mark
 
 QUERY_ENTRIES = 5  # last entries of a project whose titles are part of the query
@@ -43,7 +45,7 @@ INTRO = (
 )
 LAST = 3  # sessions of which a page says where they stopped
 MAX_LAST = 600  # characters of one of them; a note in the conversation's own words can be longer than the section
-SHARES = {"facts": 0.6, "last": 0.2, "open": 0.2}  # of the page, at first
+SHARES = {"facts": 0.5, "team": 0.1, "last": 0.2, "open": 0.2}  # of the page, at first
 _RESERVED = 200  # characters that a page leaves free
 _BETWEEN = 2  # characters between two sections
 _COMMENT = re.compile(r" ?<!--.*?-->")  # what a person wrote into a log for nobody to read
@@ -95,12 +97,13 @@ class Content:
     """What is known for one page, each list with the best or latest where its section shows it first.
 
     ``project``: the key of the page's project, or ``GLOBAL``. ``last`` and ``items``: entries and open items, oldest
-    first. ``met``: the user's other machines and their days.
+    first. ``team``: what the project's team shares. ``met``: the user's other machines and their days.
     """
 
     project: str
     zone: Zone
     facts: Sequence[Fact] = ()
+    team: Sequence[Shared] = ()
     last: Sequence[Entry] = ()
     items: Sequence[OpenItem] = ()
     met: str = ""
@@ -109,6 +112,7 @@ class Content:
         """Return the page within ``limit`` characters; ``""`` when nothing is known."""
         sections = [
             Section("## What matters most", [self._fact(fact) for fact in self.facts], SHARES["facts"]),
+            Section("## From the team of this repository", list(map(self._shared, self.team)), SHARES["team"]),
             Section("## Where the last sessions stopped", list(self._last_rows()), SHARES["last"]),
             Section("## Open action items", [self._item(item) for item in reversed(self.items)], SHARES["open"]),
         ]
@@ -127,6 +131,9 @@ class Content:
         notes += fact.beside_note(each.id for each in self.facts)
         mark = repeat_mark(fact)
         return f"- [{fact.kind}{f', {mark}' if mark else ''}] {fact.content} ({', '.join(notes)})"
+
+    def _shared(self, row: Shared) -> str:
+        return f"- [{row.kind}] {row.text} ({', '.join(filter(None, (row.who, row.day)))})"
 
     def _item(self, item: OpenItem) -> str:
         return f"- {item.text}{f' ({item.day})' if item.day else ''}"
@@ -157,7 +164,8 @@ def prepare(
     """
     paths, limit = home.paths, home.settings.page_chars
     booked = ledger.entries()
-    projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
+    teams = shared.by_project(paths)
+    projects = sorted({*(entry.project for entry in booked), *keeper.store.projects(), *teams} - {GLOBAL, ""})
     view = Visibility(home.settings, paths)
     told = ended.read_ended(paths)
     open_items = OpenItems(daily, ledger)
@@ -173,7 +181,7 @@ def prepare(
             apart = Visibility(home.settings, paths, key)
             titles = [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
             content.facts = find_leading(keeper.store, key, _find_nearest(index, [key, *titles], apart))
-            content.last = _current(recent, told)
+            content.team, content.last = teams.get(key, ()), _current(recent, told)
             content.items = open_items.of(key)
         _write_both(paths, key, content, limit)
     content = Content(GLOBAL, keeper.zone, met=met)

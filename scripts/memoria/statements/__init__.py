@@ -4,6 +4,7 @@
 - ``lines``: a fact's form in a daily log; finding, adding and changing such lines (the truth)
 - ``store``: ``learned.db``, built from the lines: search, duplicates, successors
 - ``keeper``: a fact's way from the outbox, which must not be forgotten, into log and store; the edits of a person
+- ``shared``: what the teams of repositories share, beside what was learned
 
 Imports no model, no prompt and no hook's handler.
 """

@@ -198,9 +198,9 @@ class Settle:
 
         None when it may not be written down.
         """
-        content, now = make_plain(text), clock.now()
-        if Redactor(self.home.settings.redact_extra).redact(content) != content:
+        if Redactor(self.home.settings.redact_extra).redact(text) != text:
             return None
+        content, now = make_plain(text), clock.now()
         ident = new_id(kind, content, Stamp(place, "", now))
         fact = Fact(kind, content, IMPORTANCE, "user", place, now, ident, quote=content, supersedes=supersedes)
         heading = project.name_of(place) if place != GLOBAL else ""

@@ -98,11 +98,16 @@ class Worker:
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self._learn_projects()
         self.keeper.refresh()
-        if self.ledger.get(housekeeping.TEAM):
+        if self.ledger.get("team"):  # of a version that made them statements of the user's memory
+            for fact in self.keeper.store.facts(live=False):
+                if (fact.session, fact.origin) == ("team", "tool"):
+                    self.keeper.delete(fact.id)
+            self.ledger.put("team", value=None)
+        if Path(self.home.paths.team).exists():
             from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
 
-            with suppress(ExpectedError):  # of a log that is being saved: the next worker looks again
-                team.follow(self.home, self.ledger, self.keeper)
+            if team.follow(self.home, self.keeper):
+                self.ledger.put(housekeeping.PAGES_DUE, value=True)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
             self.spool.release(job)
         self._pick_up()
@@ -183,7 +188,7 @@ class Worker:
         projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)
         from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
 
-        team.ask(self.home, self.ledger, unwritten.session.cwd)
+        team.ask(self.home, unwritten.session.cwd)
         if not unwritten.is_enough:
             return
         for job in unwritten.intake.jobs:
