@@ -44,10 +44,8 @@ def test_what_only_a_conflict_copy_holds_is_taken_over_once(daily: DailyLog) -> 
     theirs.bury({"gone"})  # forgotten on the other machine
     theirs.append(render(entry("two", context="Only there.", learned=(Learned("fact", "f", "l-abcde"),))))
     theirs.append("### My part\n\nWritten by hand.\n\nIn two rows.")
-    names = (
-        "2026-11-20.sync-conflict-20261121-101112-ABCDEFG.md", "2026-11-20 (Ada's conflicted copy 2026-11-21).md",
-        "2026-11-20 2.md", "2026-11-20-LAPTOP.md",
-    )  # fmt: skip
+    names = ("2026-11-20.sync-conflict-20261121-101112-ABCDEFG.md", "2026-11-20 (Ada's conflicted copy 2026-11-21).md",
+             "2026-11-20 2.md", "2026-11-20-LAPTOP.md")  # fmt: skip
     for name in names:
         (daily.folder / name).write_text(theirs.text)
     (daily.folder / "notes.md").touch()  # is no day's

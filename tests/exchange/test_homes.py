@@ -31,7 +31,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.pages import refresh
 from memoria.reader.pages import home as reader_home
 from memoria.statements import lines
-from memoria.statements.fact import Fact
+from memoria.statements.fact import Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.worker import together
 
@@ -291,21 +291,25 @@ def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is
 
 def test_an_item_or_paragraph_that_a_person_wrapped_is_one_statement_everywhere(desk: Machine, laptop: Machine) -> None:
     day(desk).parent.mkdir(parents=True)
-    told = "## Mine\n\nEve came\n1999. She\nleft.\n\n- Ada restarts\nthe host\n  on Mondays.\n"
-    day(desk).write_text(f"{told}- [ ] Call Bob\n  today.\n")
+    told = "## Mine\n\nEve came\n1999. She\nleft.\n\n- Ada mends\nrows\n  daily.\n"
+    day(desk).write_text(f"{told}- [ ] Call Bob\n  today.\n\nTim\nsang.\n")
+    desk.sync()
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.take([], endings=[Ending(desk.facts()[-1].id, MONDAY + timedelta(days=9), "user")])
     meet(desk, laptop)
+    assert "\nTim sang. ^l-" in day(laptop).read_text(), "as it was written, without a bullet"
     save(laptop, "[ ]", "[x]")
     save(laptop, "## Mine\n", "## Mine\n\nSaid\nlate.\n")
     meet(laptop, desk)
-    for row in ("Ada", "the host", "Mondays", "Eve", "She"):
+    for row in ("Ada", "rows", "daily", "Eve", "She"):
         save(desk, row, f"{row} too")
         meet(desk, laptop)
-    assert contents(laptop) == {"Ada too restarts the host too on Mondays too.", "Eve too came 1999. She too left."}
-    rows = r"late.\n\nEve too came\n1999. She too\nleft. \^l-.*- Ada too restarts\nthe host too\n  on Mondays too. \^l-"
+    assert contents(laptop) == {"Ada too mends rows too daily too.", "Eve too came 1999. She too left.", "Tim sang."}
+    rows = r"late.\n\nEve too came\n1999. She too\nleft. \^l-.*- Ada too mends\nrows too\n  daily too. \^l-"
     assert re.search(rf"(?s){rows}.*- \[x\] Call Bob\n  today.\n", day(desk).read_text())
     day(desk).write_text(re.sub(r"(?s)Eve.*?\n(?=- \[)", "", day(desk).read_text()))
     meet(desk, laptop)
-    assert contents(laptop) == set()
+    assert contents(laptop) == {"Tim sang."}
 
 
 def test_a_day_whose_save_stopped_at_the_end_of_any_line_deletes_nothing(desk: Machine, laptop: Machine) -> None:

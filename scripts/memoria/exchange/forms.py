@@ -204,7 +204,7 @@ def _block(ident: str, bare: str, statements: Sequence[Learned], day: date, own:
             left.pop(there[1:], None)
             learned = known.get(there[1:])
             row = f"{_bullet(rows[number])}{learned.text} ^{learned.id}" if learned else ""
-            forms = own.get(there[1:], [row]), [row]
+            forms = own.get(there[1:], [row]), [row], [row, *(learned.below if learned else ())]
             rows[number : number + 1] = _render_by_hand(forms, learned, marker, day) if learned else []
     rows = _add_statements([*rows, ""], list(left.values()))
     return [*rows, f"^e-{ident}", "", marker]
