@@ -267,7 +267,10 @@ def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(desk: Machine, l
 ANEW = "# Daily Log\n\n### Learned (09:00) · shop\n\n- [fact] What is said after it. ^l-0000000z\n"
 
 
-@pytest.mark.parametrize(("count", "left"), [(3, ""), (3, ANEW), (30, "# Daily Log\n")])
+SAID = f"# Daily Log\n\nIt rained.\n\n^e-bbb222\n\n{marker_line('bbb222', 's', 'x', SHOP, 'm')}\n"
+
+
+@pytest.mark.parametrize(("count", "left"), [(3, ""), (3, ANEW), (3, SAID), (30, "# Daily Log\n")])
 def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is(
     desk: Machine, laptop: Machine, count: int, left: str
 ) -> None:

@@ -200,12 +200,12 @@ class Round:
                     continue  # a second copy: the first stands where it stood
                 if piece.id not in found or (shown and shown.file == name):
                     found[piece.id] = (piece, name)
-        for piece, name in found.values():
-            self._compare(piece, name)
         vanished = known.keys() - stamps.keys()
         asked = {name for name, stamp in known.items() if stamp == HELD}
         asked |= set() if source.may_vanish and stamps else vanished
         asked |= {name for name in texts if not source.may_vanish and self._is_lost(name, texts[name], found)}
+        for piece, name in found.values():
+            self._compare(piece, name)
         self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
         left = {shown.file for shown in self._held}
         for name in {*texts, *left}:
