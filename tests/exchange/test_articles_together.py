@@ -294,6 +294,18 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_one(desk: M
     assert names[:3] == others[:3] == ["Behaviour", "Gotchas", "My notes"]
 
 
+def test_a_heading_that_stands_twice_is_exchanged_with_all_below_it(desk: Machine, laptop: Machine) -> None:
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    save(desk, lambda page: page + "\n## Notes\n\nOne.\n\n## Limits\n\n## Notes\n\nThree.\n")
+    save(desk, lambda page: page.replace("## Behaviour", "## Notes\n\nNone.\n\n## Behaviour\n\n"))
+    meet(desk, laptop)
+    for words in ("None.", "One.", "Three."):
+        path(laptop).write_text(text(laptop).replace(words, f"Not {words.lower()}"))
+        meet(laptop, desk)
+    assert re.sub(r"\n+", "\n", text(laptop)) == re.sub(r"\n+", "\n", text(desk))
+    assert re.findall("Not .*", text(desk)) == ["Not none.", "Not one.", "Not three."]
+
+
 def test_an_article_that_a_person_deletes_goes_but_for_a_line_new_elsewhere(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     for slug in ("concepts/job", "concepts/yard"):

@@ -21,7 +21,7 @@ from home_lives import Life, Machine
 from home_of import run
 from memoria.commands import show, status, why
 from memoria.daily import gate
-from memoria.daily.entry import Entry, tombstone
+from memoria.daily.entry import Entry, marker_line, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.exchange.carriers import Folder
 from memoria.exchange.record import unseal

@@ -47,7 +47,7 @@ from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.store import Store
 from memoria.wiki import lines as on_page
-from memoria.wiki.article import HISTORY, RELATED, SINCE_ROWS, Article, Claim, Section
+from memoria.wiki.article import HISTORY, RELATED, SECTION, SINCE_ROWS, Article, Claim, Section
 
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 _END: Final = ("ended", "successor", "repetition")
@@ -258,7 +258,17 @@ def _squeeze(rows: Sequence[str]) -> list[str]:
 
 
 class Page(Article):
-    """An article, as it is exchanged."""
+    """An article, as it is exchanged. A section with a heading that stood before is a part of the one above it."""
+
+    def __init__(self, slug: str, text: str) -> None:
+        """Parse ``text``; raise ValueError when the frontmatter is not valid YAML."""
+        super().__init__(slug, text)
+        sections, self.sections = self.sections, []
+        for section in sections:
+            if not section.is_claims and any(each.is_headed(section.heading) for each in self.sections):
+                self.sections[-1].rows += [section.raw, *section.rows]
+            else:
+                self.sections.append(section)
 
     def pieces(self) -> Iterator[Piece]:
         """Yield what the page holds."""
@@ -378,7 +388,10 @@ class Page(Article):
             self.move(part, above)
         if section is not None:
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]
-            section.rows = [*([""] if rows else []), *rows, *([""] if kept else []), *kept, ""]
+            below = (number for number, (row, in_code) in enumerate(markdown.code_rows(rows))
+                     if not in_code and markdown.heading(row)[0] == SECTION)  # fmt: skip
+            end = next(below, len(rows))
+            section.rows = [row for part in (rows[:end], kept, rows[end:]) if part for row in ("", *part)] + [""]
             if not rows and not kept:
                 self.sections.remove(section)
 
