@@ -221,7 +221,7 @@ WRAPPED = [  # an @ stands where an id is added
     ("**Action Items:**\n- Tea\n  cups\n\nMine\n====\n- My\r\n  tea@\n---\n- Hot@\n", ["My tea", "Hot"]),
     ("- Ours\n  here ^own\n**Learned:**\n- [fact] My\n  tea@\n<!-- mine -->\n", ["My tea"]),
     ("\nTea on  \n24. May@\n\n<!-- x\n-->\na | b\n--|--\nc\n\nIt is\ncold.@\n", ["Tea on 24. May", "It is cold."]),
-    ("- In\n1999. Or\n2000.@\n- 3. May@\n", ["In 1999. Or 2000.", "3. May"]),
+    ("- In\n1999. Or\n2000.@\n- 3. May@\n\nOn\n24.\nMay.@\n", ["In 1999. Or 2000.", "3. May", "On 24. May."]),
 ]
 
 

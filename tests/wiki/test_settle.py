@@ -478,17 +478,17 @@ def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:
     path = Path(home.home.paths.knowledge, "concepts", "old.md")
     path.parent.mkdir(parents=True)
     path.write_text(
-        text := "# Old\n\n## Behaviour\n\n* Uploads\nuse the\n  queue.\n- Two.\n\n  More.\n- Three.\n  - no\n"
+        text := "# Old\n\n## Behaviour\n\n* Uploads\nuse [[the]]\n  queue.\n- Two.\n\n  More.\n- Three.\n  - no\n"
     )
     home.settle()
-    assert home.facts()["Uploads use the queue."].importance == 0.5
+    assert home.facts()["Uploads use [[the]] queue."].importance == 0.5
     assert re.sub(r" \^l-[0-9a-z]+", "", path.read_text()) == text
     path.rename(path.with_name("renamed.md"))
     home.settle()
-    assert "Uploads use the queue." in home.facts()
+    assert "Uploads use [[the]] queue." in home.facts()
     path.with_name("renamed.md").unlink()
     home.settle()
-    assert "Uploads use the queue." not in home.facts()
+    assert "Uploads use [[the]] queue." not in home.facts()
 
 
 @pytest.mark.slow

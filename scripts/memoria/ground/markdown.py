@@ -330,8 +330,8 @@ _WORDS = rf"(?=\S)(?!(?:[-*+\u2022]|{_NUMBER})(?:\s|$)|[>|]|#{{1,6}}(?:\s|$)|<!-
 _TEXT = Pattern(rf"(?!{_LABEL}$|\^e-)(?:\s*<!--(?!.*-->)|[\s>]*(?:([-*+\u2022]|{_NUMBER})\s+)*{_WORDS})")
 _MORE = rf"(?!{_LABEL}|\^e-)\s*{_WORDS}"
 _MORE_OF_NUMBER = Pattern(_MORE)
-_MORE_OF_BULLET = Pattern(rf"{_MORE}|\s+(?!1[.)]){_NUMBER}\s")  # where only 1 begins a list: "24. June"
-_MORE_OF_PARAGRAPH = Pattern(rf"{_MORE}|\s*(?!1[.)]){_NUMBER}\s")
+_MORE_OF_BULLET = Pattern(rf"{_MORE}|\s+(?!1[.)]){_NUMBER}(?:\s|$)")  # where only 1 begins a list: "24. June"
+_MORE_OF_PARAGRAPH = Pattern(rf"{_MORE}|\s*(?!1[.)]){_NUMBER}(?:\s|$)")
 _MORE_OF_QUOTE = Pattern(rf"\s*>[\s>]*{_WORDS}")
 BLOCK_ID = Pattern(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
 
