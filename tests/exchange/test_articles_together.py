@@ -304,6 +304,11 @@ def test_a_heading_that_stands_twice_is_exchanged_with_all_below_it(desk: Machin
         meet(laptop, desk)
     assert re.sub(r"\n+", "\n", text(laptop)) == re.sub(r"\n+", "\n", text(desk))
     assert re.findall("Not .*", text(desk)) == ["Not none.", "Not one.", "Not three."]
+    for change in (("What is known", "Mine.\nWhat is known"), ("Mine.\n", "")):  # above memoria's summary
+        path(laptop).write_text(text(laptop).replace(*change))
+        meet(laptop, desk)
+        ours, theirs = (Article(SLUG, text(home)) for home in (desk, laptop))
+        assert (ours.summary, ours.wrote_summary) == (theirs.summary, theirs.wrote_summary)
 
 
 def test_an_article_that_a_person_deletes_goes_but_for_a_line_new_elsewhere(desk: Machine, laptop: Machine) -> None:

@@ -266,7 +266,7 @@ class Life:
             line = f"{fact.content} ^{fact.id}"
             self._save(machine, lambda text: text.replace(line, line.replace(old, new)), line)
             (self.unsettled if machine.is_torn else self.replaced).add(old)
-            self.owner[new] = _root(fact)
+            self.owner[new] = self.owner.get(old, _root(fact))  # of a line by which a person replaced another
 
     def _rewrite(self, machine: Machine) -> None:
         entries = [entry for day in machine.daily.days() for entry in machine.daily.entries(day)]

@@ -265,7 +265,8 @@ class Page(Article):
         super().__init__(slug, text)
         sections, self.sections = self.sections, []
         for section in sections:
-            if not section.is_claims and any(each.is_headed(section.heading) for each in self.sections):
+            is_prose = not on_page.is_for_statements(section)
+            if is_prose and any(each.is_headed(section.heading) for each in self.sections):
                 self.sections[-1].rows += [section.raw, *section.rows]
             else:
                 self.sections.append(section)

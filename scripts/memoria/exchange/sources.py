@@ -13,7 +13,7 @@ from functools import cached_property
 
 from memoria.base import failpoints
 from memoria.daily.entry import tombstone
-from memoria.exchange.forms import Day, Page, entry_of, fact_of, new_page
+from memoria.exchange.forms import LEAD, Day, Page, entry_of, fact_of, new_page
 from memoria.exchange.record import ARTICLE, END, ENTRY, GONE, PLACE, PROSE, STATEMENT, Piece, Record
 from memoria.exchange.records import Records
 from memoria.ground import markdown
@@ -229,12 +229,11 @@ class Articles:
         slug = name.removeprefix(self.folder)
         page, about = Page(slug, text) if text is not None else None, self.records.standing(slug)
         there = [section.heading for section in page.sections] if page else []
+        if page is None and about and about.text and slug in wrong:
+            page = new_page(slug, about.text)
         for part in sorted(wrong, key=self._order):
-            live = self.records.standing(part)
-            if page is None and part == slug and live and live.text:
-                page = new_page(slug, live.text)
-            elif page is not None and not self._is_strange(part):
-                self._change(page, part.partition("#")[2], live)
+            if page is not None and not self._is_strange(part):
+                self._change(page, part.partition("#")[2], self.records.standing(part))
         if page and there and (new := [each.heading for each in page.sections if each.heading not in there]):
             self._follow(page, new)
         is_deleted = any(record.text is None for record in self.records.current(slug)) or about is None
@@ -255,12 +254,12 @@ class Articles:
             self.records.put(slug, ARTICLE, anew.text, self.records.dots(slug), project=anew.project)
         return page.render()
 
-    def _order(self, ident: str) -> tuple[bool, bool, str, str]:
-        """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
+    def _order(self, ident: str) -> tuple[bool, bool, bool, str, str]:
+        """Return where a piece comes: what a person wrote in place of a summary, the article, statements, prose."""
         part = ident.partition("#")[2]
         fact, live = self.keeper.store.get(part), self.records.standing(ident) if part.startswith("p-") else None
         heading = str(live.text) if live else ""  # a second wording's is after the first one's
-        return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else heading, part
+        return part != LEAD, bool(part), part.startswith("p-"), fact.time.isoformat() if fact else heading, part
 
     def _change(self, page: Page, part: str, live: Record | None) -> None:
         """Write one piece into a page, or out of it."""

@@ -328,7 +328,7 @@ class Article:
         blank = [] if start and not rows[start - 1].strip() else [""]
         rows[start:end] = [*blank, markdown.line(text), *([""] if end == len(rows) else [])]
         if is_own:
-            self.front.set(SUMMARY_DIGEST, _digest(self.summary))
+            self.front.set(SUMMARY_DIGEST, _digest(markdown.line(text)))
 
     @property
     def claims(self) -> list[Claim]:
