@@ -325,6 +325,17 @@ def test_an_article_that_a_person_deletes_goes_but_for_a_line_new_elsewhere(desk
     assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"It drops none."}
 
 
+def test_a_page_that_two_people_wrote_apart_is_gone_once_one_deletes_it(desk: Machine, laptop: Machine) -> None:
+    for machine in (desk, laptop):
+        place(machine, "Behaviour", "A job is one file.", slug="concepts/job")
+        path(machine).write_text(f"# Printers\n\nMine.\n\n## Notes\n\nAsk {machine.name}.\n")
+    meet(desk, laptop)
+    assert all(word in text(home) for home in (desk, laptop) for word in ("Ask desk.", "Ask laptop."))
+    path(desk).unlink()
+    meet(desk, laptop)
+    assert not [home for home in (desk, laptop) if path(home).exists()]
+
+
 def test_an_article_that_two_people_empty_is_gone(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(desk, "Behaviour", "A shed takes 20 jobs.", "A full shed is closed.", slug="concepts/shed")

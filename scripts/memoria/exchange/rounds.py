@@ -204,9 +204,10 @@ class Round:
         asked = {name for name, stamp in known.items() if stamp == HELD}
         asked |= set() if source.may_vanish and stamps else vanished
         asked |= {name for name in texts if not source.may_vanish and self._is_lost(name, texts[name], found)}
+        # first, while it is known what stands beside what
+        self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
         for piece, name in found.values():
             self._compare(piece, name)
-        self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
         left = {shown.file for shown in self._held}
         for name in {*texts, *left}:
             self.records.read(name, HELD if name in left else stamps[name])
@@ -261,7 +262,7 @@ class Round:
             asked |= {shown.file for shown in missing} if count > SHARE * held else set()
         self._held += [shown for shown in missing if shown.file in asked]
         if gone := [shown for shown in missing if shown.file not in asked]:
-            for shown in gone:
+            for shown in sorted(gone, key=lambda shown: not self.records.firsts(shown.id)):  # second wordings first
                 self.records.miss(shown, label())
             self.keeper.store.drop({shown.id for shown in gone})
 
