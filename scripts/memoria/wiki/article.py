@@ -34,7 +34,7 @@ _SINCE = "  - Since then: "  # begins the row below a claim of the history that 
 SINCE_ROWS = (_SINCE, "  - Why: ")  # the second as earlier versions wrote it
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-(?:0\d|1[0-2])-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
-_CITED = re.compile(r"\[\[daily/[^\]]*\]\]$")  # at the end of a line of memoria's
+_CITED = re.compile(r"\[\[daily/[^\[\]]*\]\]$")  # at the end of a line of memoria's
 _LINK = re.compile(r"\s+[\[^]")  # in a row of its own, which a formatter made
 _BULLET = re.compile(r"[-*+] ")
 STATEMENT = re.compile(r"\^(l-[0-9a-z]{1,40})")
@@ -173,7 +173,7 @@ class Section:
         rows = [self.rows[number].rstrip()]
         more = markdown.more_text(rows[0])
         for row in map(self.rows.__getitem__, range(number + 1, len(self.rows))):
-            is_whole = _CITED.search(" ".join(rows)) or markdown.is_whole(rows[0], rows[-1])
+            is_whole = _CITED.search(" ".join(rows[-2:])) or markdown.is_whole(rows[0], rows[-1])
             if not (more and more.match(row.rstrip())) or (is_whole and not _LINK.match(row)):
                 break
             rows.append(row.rstrip().lstrip("> \t"))
