@@ -79,7 +79,7 @@ def test_an_encrypted_exchange_asks_the_next_machine_for_twelve_words(tmp_path: 
     wrong = run("laptop", "sync", tmp_path / "host.git", typed="abandon " * 11 + "about\n")
     assert wrong.startswith("1 ")
     assert "Nothing was changed" in wrong
-    assert run("laptop", "sync", "--status").startswith("1 "), "no address was kept either"
+    assert run("laptop", "sync", "--status").startswith("0 off"), "no address was kept either"
     assert "1 statement from desk" in run("laptop", "sync", tmp_path / "host.git", typed=words_in(first))
     assert known() == {"Use pnpm."}
     assert run("laptop", "sync", "--key") == f"0 {words_in(first)}\n"
@@ -108,6 +108,7 @@ def test_off_exchanges_nothing_more_and_deletes_nothing(tmp_path: Path, run: Run
     run("desk", "sync")
     assert run("desk", "sync", "--off").startswith("0 ")
     assert "Name a git address or a folder" in run("desk", "sync")
+    assert "off: this machine meets no other" in run("desk", "sync", "--status")
     assert known() == {"Use pnpm."}
     first = run("laptop", "sync", tmp_path / "sealed", "--encrypt")
     assert "is not encrypted; use it without" in run("laptop", "sync", tmp_path / "shared", "--encrypt")

@@ -53,7 +53,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         return 0
     if args.address or (args.encrypt and home.settings.sync):
         _join(args, home)
-    if not home.settings.sync and (args.key or not home.settings.memory_api_url):
+    if not home.settings.sync and (args.key or not (home.settings.memory_api_url or args.status)):
         raise ExpectedError(f"Name a git address or a folder: {invocation.command('sync ADDRESS')}.")
     with locks.require(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
@@ -156,6 +156,8 @@ def _lines(home: Home, told: dict[str, Any], server: dict[str, Any]) -> Iterator
     if told["address"]:
         yield f"{told['address']}, {'encrypted' if told['encrypted'] else 'not encrypted'}"
         yield f"last exchange {_time_text(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
+    elif not home.settings.memory_api_url:
+        yield f"off: this machine meets no other; {invocation.command('sync ADDRESS')} lets it"
     if home.settings.memory_api_url:
         state = server.get("problem") or ("in order" if server else "not asked yet")
         yield f"memory server {home.settings.memory_api_url}: {state}"
