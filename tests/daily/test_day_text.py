@@ -23,6 +23,8 @@ from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerpri
 from memoria.index import documents
 from memoria.statements import lines
 from memoria.statements.lines import Lines
+from memoria.wiki.article import Article
+from memoria.wiki.lines import retract
 
 DAY = date(2026, 11, 16)
 DAYS = Path(__file__).parents[1] / "fixtures" / "days"
@@ -237,6 +239,20 @@ def test_text_that_wraps_is_one_statement_and_keeps_its_lines(form: str, said: l
         assert ([line.learned.text for line in day.facts()], day.name(day.ids()), day.text) == (said, 0, written)
         for row in mine.split("### Mine"):
             assert row in re.sub(r" \^l-[0-9a-f]{8}", "@", written)
+
+
+@pytest.mark.parametrize(("needle", "left"), [
+    ("ada: 030", "Bob: 040\nEve says on\nMondays only.\n\n> Eve\n> knows.\n"),
+    ("eve says on mondays", "Ada: 030\nBob: 040\n\n> Eve\n> knows.\n"),
+    ("eve knows", "Ada: 030\nBob: 040\nEve says on\nMondays only.\n\n"),
+])  # fmt: skip
+def test_of_a_paragraph_no_more_lines_are_forgotten_than_hold_it(needle: str, left: str) -> None:
+    told = "Ada: 030\nBob: 040\nEve says on\nMondays only.\n\n> Eve\n> knows.\n"
+    assert forget_plan.strike_lines(told, needle) == left
+    page = Article("notes", f"## Notes\n\n{told}")
+    assert retract(page, (), (), needle) == 1
+    assert page.render().endswith(f"## Notes\n\n{left}")
+    assert "stands here" not in page.render()
 
 
 def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:

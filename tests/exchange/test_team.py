@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from facts import a_fact
-from memoria.amending import forget_plan, removal
 from memoria.base import project
-from memoria.commands import share
+from memoria.commands import forget, share
 from memoria.exchange import team
 from memoria.ground import projects
 from memoria.ground.errors import ExpectedError
@@ -93,7 +92,9 @@ def test_what_is_accepted_is_the_teams_and_nothing_of_the_users(
     assert f"Mara Kern: {QUEUE}\nMara Kern: {RULE}\n2 statements taken in" in capsys.readouterr().out
     key = project.key_of(str(clone), wiki.home.settings, wiki.home.paths)
     page = Path(wiki.home.paths.page, f"{key}.md").read_text()
-    assert f"## From the team of this repository\n- [correction] {RULE} (Mara Kern, 2026-11-03)\n" in page
+    assert (
+        f"## From the team of this repository\n- [correction] {RULE} (from the team, Mara Kern, 2026-11-03)\n" in page
+    )
     with Index(wiki.home.paths.index) as index:
         (hit,) = index.search("uploads through the queue", project=key)
         (note,) = index.finder.notes("How do uploads go through the queue?", limit=1, room=200)
@@ -139,11 +140,13 @@ def test_what_was_ones_own_or_is_forgotten_comes_from_nobody(wiki: WikiHome, clo
         follow(wiki.home, clone)
         assert {text.partition(": ")[2] for text in said(wiki.home)} == {QUEUE, RULE, "Eve says kelp is green."}
         keeper.delete(own.id)
-    removal.carry_out(wiki.home, forget_plan.plan(wiki.home, "kelp", "text"))
-    assert b"kelp" not in Path(wiki.home.paths.team).read_bytes()
-    merge(tmp_path / "mara", (clone / team.FOLDER / "mara-kern.md").read_text() + rows.replace("Eve", "Eva"))
+    for word in ("kelp", "mara kern"):
+        assert wiki.run(forget, word, "--yes") == 0
+        assert word.encode() not in Path(wiki.home.paths.team).read_bytes().lower()
+    text = (clone / team.FOLDER / "mara-kern.md").read_text().replace("Mara Kern", "Mara")
+    merge(tmp_path / "mara", text + rows.replace("Eve", "Eva"))
     follow(wiki.home, clone)
-    assert {text.partition(": ")[2] for text in said(wiki.home)} == {QUEUE, RULE}
+    assert said(wiki.home) == {f"Mara: {QUEUE}", f"Mara: {RULE}"}
 
 
 def test_a_yes_is_one_for_this_repository(
@@ -203,7 +206,8 @@ def test_what_no_reviewer_sees_says_nothing(wiki: WikiHome, clone: Path, tmp_pat
     rows = [
         "<!--", "- [decision] Hidden one.", "-->", "```", "- [decision] Hidden two.", "```", "- [ ] Buy milk.",
         "- Plain words.", "- [nonsense] No kind.", "* [decision] A star.", "1.  [fact] A number. (2026-13-45)",
-        "# Shared by the user (their own word)", "- [fact] <private>The boss is X.</private> Ask.",
+        "# Shared by the user (their own word)", "- [fact] <private>The boss is X.", "- [fact] So is Y.</private> Ask.",
+        "- [fact] Tomorrow. (2099-01-01)",
         f"- [fact] {'so ' * 999}",
     ]  # fmt: skip
     (tmp_path / "mara" / team.FOLDER / "link.md").symlink_to("mara-kern.md")
@@ -212,7 +216,8 @@ def test_what_no_reviewer_sees_says_nothing(wiki: WikiHome, clone: Path, tmp_pat
     wiki.run(share, "--accept")
     (long,) = (text for text in said(wiki.home) if " so so" in text)
     assert said(wiki.home) - {long} == {
-        "mara-kern: A star.", "mara-kern: A number.", "mara-kern: [redacted:private] Ask."}  # fmt: skip
+        f"mara-kern: {text}" for text in ("A star.", "A number.", "[redacted:private] Ask.", "Tomorrow.")
+    }
     assert len(long) < 1_100
 
 

@@ -30,6 +30,7 @@ from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
 from memoria.ground.said import row_words, words
 from memoria.search.words import fold, holds
+from memoria.statements import shared
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts import clients, intake
@@ -60,6 +61,7 @@ class Plan:
     outlived: list[Fact] = field(default_factory=list)  # facts that ended by one of these, and stay ended
     rows: list[tuple[date, str]] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=dict)  # slug -> lines to remove; -1: the whole article
+    shared: list[str] = field(default_factory=list)  # what teams share
     jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns to remove
     archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
     keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
@@ -115,7 +117,7 @@ class Plan:
     def is_empty(self) -> bool:
         """Whether there is nothing to remove."""
         found = (self.ids, self.facts, self.rows, self.articles, self.jobs, self.archives, self.keys, self.folders)
-        return not any((*found, self.others))
+        return not any((*found, self.others, self.shared))
 
 
 def _identifier(target: str) -> str:
@@ -260,8 +262,8 @@ class _Planner:
         for day in self.daily.days():
             before, after = self.daily.text(day), strike_lines(self.daily.text(day), plan.needle)
             if before != after:
-                remaining = set(DayText(after).rows)
-                plan.rows += [(day, row) for row in DayText(before).rows if row not in remaining]
+                remaining = set(after.splitlines())
+                plan.rows += [(day, row) for row in before.splitlines() if row not in remaining]
                 bare = [entry for entry in DayText(after).entries(day) if _is_bare(entry)]
                 whole = {entry.id for entry in bare if entry.title == FORGOTTEN}
                 plan.entries += [entry for entry in self.entries if entry.id in whole]
@@ -271,6 +273,8 @@ class _Planner:
             count = sum(holds(text, plan.needle) for _, text in self._turns(archived.entry))
             if count:
                 plan.archives[archived.entry] = count
+        rows = [f"{row.who}: {row.text}" for rows in shared.by_project(self.home.paths).values() for row in rows]
+        plan.shared = list(filter(plan.has, rows))
 
     def _orphans(self, plan: Plan) -> None:
         """Find the archives of a worker that died before it wrote the entry, by their turns."""

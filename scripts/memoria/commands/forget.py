@@ -107,6 +107,8 @@ def _show_plan(plan: Plan) -> Iterator[str]:
         count = before.count(b"\n") - (after or b"").count(b"\n")
         shown = "the whole file" if after is None else printable.amount(count, "line")
         yield f"- {printable.line(str(path))}: {shown}"
+    for row in plan.shared:
+        yield f"- from a team: {printable.line(row)[:SHOWN_CHARS]}"
     for folder in plan.folders:
         yield f"- that {printable.line(folder)} is a project's folder, and its remote"
     if count := sum(plan.archives.values()):

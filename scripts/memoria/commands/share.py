@@ -62,6 +62,9 @@ def _decide(home: Home, keeper: Keeper, place: Place, *, takes: bool) -> int:
     rows = [Shared(*row) for row in shared.read_all(home.paths)[place.git]["rows"]]
     print("".join(f"{row.who}: {row.text}\n" for row in rows), end="")
     print(f"{amount(len(rows), 'statement')} taken in; what its team merges on the default branch comes by itself.")
+    if not rows:
+        print(f"Git holds no {team.FOLDER} of that branch here, or does not know the branch "
+              "(`git remote set-head origin --auto` tells it).")  # fmt: skip
     return 0
 
 

@@ -83,7 +83,7 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     address = carriers.address_of(args.address or home.settings.sync)
     carrier = _open(address, home)
     listed = carrier.list_files()
-    is_ours = any(place == meeting.TEST or place[1].endswith(ENDING) for place in listed)
+    is_ours = any(place == meeting.TEST or place[1].endswith((ENDING, meeting.ABOUT)) for place in listed)
     if not (is_ours or carriers.is_git(address)) and (other := next(Path(address).glob("[!.]*"), None)):
         raise ExpectedError(f"{address} holds other things ({other.name}). Name a folder of its own in it.")
     key = _key_for(listed, carrier, home, is_wanted=args.encrypt or carriers.is_far(address))

@@ -467,12 +467,14 @@ class DayText:
                 self._put(first, span.last + 1, [])
 
     def strike(self, held: Callable[[str], bool]) -> None:
-        """Remove each row for which ``held`` is true; a session's heading loses only its title, a marker stays."""
+        """Remove what ``held`` is true of; a session's heading loses only its title, a marker stays."""
         for number in range(len(self.rows) - 1, -1, -1):
             row = self.rows[number]
             if not row.startswith(COMMENT) and held(unwrap(row)):
                 session = SESSION.fullmatch(row)
                 left = [f"{row[: session.start('title')]}{FORGOTTEN}"] if session else []
+                if rest := "" if session else "".join(markdown.drop_lines(row.splitlines(keepends=True), held)):
+                    left = [rest.rstrip("\r\n")]
                 self._put(number, number + 1, left)
 
     def _put(self, first: int, end: int, rows: Sequence[str]) -> None:

@@ -60,7 +60,7 @@ def path_of(root: str, who: str) -> Path:
 def read_own(root: str, path: Path) -> str:
     """Return what a person's file says; raise ExpectedError for one that is no file of this checkout's, or no text."""
     folder = Path(root).resolve()
-    if path.is_symlink() or (path.parent.exists() and path.parent.resolve() != folder / FOLDER):
+    if path.is_symlink() or path.parent.resolve() != folder / FOLDER:
         raise ExpectedError(f"{path} is, or lies in, a link that leads elsewhere. Remove the link, and share again.")
     try:
         return path.read_text("utf-8") if path.exists() else ""
@@ -117,7 +117,10 @@ def decide(home: Home, place: Place, *, takes: bool) -> None:
     if remotes is None:
         raise ExpectedError("Git cannot be asked about this repository; check that `git status` works here.")
     about = {"root": place.root, "key": key, "remotes": remotes, "tree": "", "rows": []}
-    _write(home, shared.read_all(home.paths) | {place.git: about})
+    same = [
+        git for git, known in shared.read_all(home.paths).items() if not takes and known["remotes"] == remotes != ""
+    ]
+    _write(home, shared.read_all(home.paths) | dict.fromkeys((*same, place.git), about))
     notices.tell(home.paths, NOTICE, "")
 
 
@@ -141,18 +144,16 @@ def _look(
     if place.git != git or exclude.reason(place.root, home.settings, home.paths):
         return about | {"tree": "", "rows": []}
     key, remotes = project.key_of(place.root, home.settings, home.paths), _remotes(place)
-    if remotes is not None and (project.read(home.paths.projects).current(about["key"]), about["remotes"]) != (
-        key,
-        remotes,
-    ):
+    known = project.read(home.paths.projects).current(about["key"]), about["remotes"]
+    if remotes is not None and known != (key, remotes):
         return None
     tree, rows = _tree(place), about["rows"]
     if tree is not None and tree != about["tree"]:
         found = read_offer(place, tree, Redactor(home.settings.redact_extra))
         tree, rows = (about["tree"], rows) if found is None else (tree, found)
     gone, stones = keeper.store.deleted_ids(), Tombstones(home.paths)
-    rows = [list(row) for row in map(Shared._make, rows) if not (row.source in gone or keeper.store.get(row.source)
-            or holds(row.text) or stones.purge(row.text) != row.text)]  # fmt: skip
+    rows = [row for row in rows if not (row.source in gone or keeper.store.get(row.source)
+            or holds(said := f"{row.who}: {row.text}") or stones.purge(said) != said)]  # fmt: skip
     return about | {"key": key, "tree": about["tree"] if tree is None else tree, "rows": rows}
 
 
@@ -168,21 +169,20 @@ def read_offer(place: Place, tree: str, redactor: Redactor) -> list[Shared] | No
         text = ask_git(place.git, "cat-file", "blob", blob) if int(size) <= MAX_BYTES else ""
         if text is None:
             return None
-        found += _read_file(text, make_plain(Path(name).stem, 40), redactor)
+        found += _read_file(redactor.redact(_COMMENT.sub("", text)), make_plain(redactor.redact(Path(name).stem), 40))
     return found
 
 
-def _read_file(text: str, who: str, redactor: Redactor) -> list[Shared]:
-    """Return the statements of one file in the form that ``render`` gives them, but for what no reader of it sees."""
+def _read_file(text: str, who: str) -> list[Shared]:
+    """Return the statements of one file in the form that ``render`` gives them, outside code."""
     found: list[Shared] = []
-    rows = [row for row, in_code in markdown.code_rows(_COMMENT.sub("", text).split("\n")) if not in_code]
+    rows = [row for row, in_code in markdown.code_rows(text.split("\n")) if not in_code]
     for row, _ in Section("", "", rows).pieces():
         if title := _WHO.fullmatch(row.strip()):
             who = title[1]
         elif (said := _ROW.fullmatch(row.strip())) and said[1] in KINDS:
-            day = said[3] if said[3] and clock.is_day(said[3]) else ""
-            words = make_plain(redactor.redact(said[2]), MAX_CHARS)
-            found.append(Shared(who, said[1], words, day, said[4] or ""))
+            day = said[3] if said[3] and clock.is_day(said[3]) and said[3] <= f"{clock.now():%Y-%m-%d}" else ""
+            found.append(Shared(who, said[1], make_plain(said[2], MAX_CHARS), day, said[4] or ""))
     return found[:MAX_STATEMENTS]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, ClassVar
@@ -348,6 +348,26 @@ def is_whole(first: str, last: str) -> bool:
     """Return whether a text from the row ``first`` ends with ``last``: by a block id, or the end of a comment."""
     is_comment = last.endswith("-->") and first.lstrip().startswith("<!--")
     return is_comment or ("^" in last and BLOCK_ID.search(last) is not None)
+
+
+def drop_lines(rows: Sequence[str], holds: Callable[[str], bool]) -> list[str]:
+    """Return the rows of one text without the fewest that hold something, each by itself or several together.
+
+    Of an item, a comment, and what has a block id nothing is left, because half of it would say something else.
+    """
+    found, is_comment = _TEXT.match(rows[0]), rows[0].lstrip().startswith("<!--")
+    if found is None or found[1] is not None or is_comment or BLOCK_ID.search(rows[-1].rstrip()):
+        return []
+    left, size = list(rows), 1
+    while size <= len(left):
+        places = range(len(left) - size + 1)
+        at = next((place for place in places if holds(" ".join(map(str.strip, left[place : place + size])))), None)
+        if at is None:
+            size += 1
+        else:
+            del left[at : at + size]
+            size = 1
+    return left if len(left) < len(rows) else []
 
 
 _CLOSE = Pattern(r"(?m)^---[ \t\r]*$")

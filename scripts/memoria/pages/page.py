@@ -133,7 +133,7 @@ class Content:
         return f"- [{fact.kind}{f', {mark}' if mark else ''}] {fact.content} ({', '.join(notes)})"
 
     def _shared(self, row: Shared) -> str:
-        return f"- [{row.kind}] {row.text} ({', '.join(filter(None, (row.who, row.day)))})"
+        return f"- [{row.kind}] {row.text} ({shared.LABEL}, {', '.join(filter(None, (row.who, row.day)))})"
 
     def _item(self, item: OpenItem) -> str:
         return f"- {item.text}{f' ({item.day})' if item.day else ''}"

@@ -29,18 +29,21 @@ def read_all(paths: Paths) -> dict[str, dict[str, Any]]:
     """Return what is known of each repository that was asked about, by its git folder.
 
     ``key``: its project, ``""`` when the user said no; ``remotes``: whose it was then; ``root``: its folder; ``tree``:
-    what was read, a git object; ``rows``: what it shares, each as the values of a ``Shared``.
+    what was read, a git object; ``rows``: what it shares.
     """
     try:
         found = json.loads(home_files.text(paths.team))
-    except (OSError, ValueError):  # nothing was asked, or it is damaged: it is asked anew
+        for about in found.values():
+            about["rows"] = [Shared(*map(str, row)) for row in about["rows"]]
+            _ = [about[name].strip() for name in ("key", "remotes", "root", "tree")]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # none yet, or damaged: it is asked anew
         return {}
-    return found if isinstance(found, dict) else {}
+    return dict(found)
 
 
 def by_project(paths: Paths) -> dict[str, list[Shared]]:
     """Return what the teams of projects share, the newest first; of several clones each says the same."""
     found: dict[str, set[Shared]] = {}
     for about in read_all(paths).values():
-        found.setdefault(about["key"], set()).update(Shared(*row) for row in about["rows"])
+        found.setdefault(about["key"], set()).update(about["rows"])
     return {key: sorted(rows, key=lambda row: (row.day, row), reverse=True) for key, rows in found.items() if rows}

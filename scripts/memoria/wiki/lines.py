@@ -283,13 +283,15 @@ def _remove_sources(section: Section, sources: Collection[str], idents: Collecti
 
 
 def _remove_text(article: Article, needle: str) -> int:
-    dropped = 0
+    dropped, had_summary = 0, bool(article.summary)
     for section in (Section("", "", article.lead), *article.sections):
         remaining: list[str] = []
         is_gone = False  # the claim above a reason
         for row, rows in section.pieces():
-            is_gone = holds(row_words(row), needle) or (is_gone and row.startswith(SINCE_ROWS))
-            remaining += [] if is_gone else rows
+            is_held = holds(row_words(row), needle)
+            is_gone = is_held or (is_gone and row.startswith(SINCE_ROWS))
+            left = markdown.drop_lines(rows, lambda text: holds(row_words(text), needle)) if is_held else []
+            remaining += left if is_gone else rows
             dropped += is_gone
         section.rows[:] = remaining
     for key in ("aliases", "tags", "sources"):
@@ -297,7 +299,7 @@ def _remove_text(article: Article, needle: str) -> int:
         remaining = [name for name in names if not holds(row_words(name), needle)]
         article.front.set(key, remaining)
         dropped += len(names) - len(remaining)
-    if dropped and not article.summary:
+    if had_summary and not article.summary:
         article.summarise(summary_of(article))
     return dropped
 

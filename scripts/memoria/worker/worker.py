@@ -99,10 +99,11 @@ class Worker:
         self._learn_projects()
         self.keeper.refresh()
         if self.ledger.get("team"):  # of a version that made them statements of the user's memory
-            for fact in self.keeper.store.facts(live=False):
-                if (fact.session, fact.origin) == ("team", "tool"):
-                    self.keeper.delete(fact.id)
-            self.ledger.put("team", value=None)
+            with suppress(ExpectedError):  # of a log that is being saved: the next worker goes on
+                for fact in self.keeper.store.facts(live=False):
+                    if (fact.session, fact.origin) == ("team", "tool"):
+                        self.keeper.delete(fact.id)
+                self.ledger.put("team", value=None)
         if Path(self.home.paths.team).exists():
             from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
 
