@@ -37,7 +37,7 @@ def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(learned, home, "list", "pnpm") == 0
     ident = capsys.readouterr().out.split()[0]
-    said_of = {("edit", "Use", "bun."): "Use bun.", ("promote",): "everywhere", ("delete",): f"forgotten: {ident}"}
+    said_of = {("edit", "Use", "bun."): "Use bun.", ("promote",): "everywhere", ("delete",): f"deleted: {ident}"}
     for (action, *words), said in said_of.items():
         assert run(learned, home, action, ident, *words) == 0
         assert said in capsys.readouterr().out

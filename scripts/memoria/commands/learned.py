@@ -84,7 +84,7 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     gone = _tell(corrections.delete(home, keeper, args.id), home)
-    print(f"{printable.amount(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
+    print(f"{printable.amount(len(gone), 'fact')} deleted: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
