@@ -235,15 +235,12 @@ def stand_in(world: World, kind: str) -> None:
     path.write_bytes(kept)
 
 
-NO_FILES = ("a\0b.jsonl", "a\ud800.jsonl", "x" * 5_000, "t.jsonl/below")
-
-
 def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: World) -> None:
     (world.project / "t.jsonl").touch()
     told: dict[str, Any] = {
         "reason": "other", "source": "resume", "trigger": "auto", "compact_summary": "we met", "prompt": "where?",
     }  # fmt: skip
-    for name, event in product(NO_FILES, HOOKS):
+    for name, event in product(("a\0b.jsonl", "a\ud800.jsonl", "x" * 5_000, "t.jsonl/below"), HOOKS):
         told |= {"session_id": f"odd {name[:2]}", "transcript_path": str(world.project / name)}
         done = world.fire(event, **told, cwd=str(world.project / name))
         assert (done.status, done.err) == (0, ""), event
@@ -258,14 +255,12 @@ def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: Wor
     assert tally.clean, tally
 
 
-BETWEEN = (
-    b'{"type":"user","message":{"content":"' + b"x" * 300_000 + b'"}}\n', b"\xff\xfe\x80" * 5_000 + b"\n",
-    b"\0" * 10_000 + b"\n", b'{"type":"user","uuid":"h', b"[" * 100_000 + b"\n",
-)  # fmt: skip
-
-
 def test_what_stands_between_the_lines_costs_no_other_line(world: World) -> None:
-    for between in BETWEEN:
+    told = (
+        b'{"type":"user","message":{"content":"' + b"x" * 300_000 + b'"}}\n', b"\xff\xfe\x80" * 5_000 + b"\n",
+        b"\0" * 10_000 + b"\n", b'{"type":"user","uuid":"h', b"[" * 100_000 + b"\n",
+    )  # fmt: skip
+    for between in told:
         world.say(world.session)
         with world.transcript(world.session).open("ab") as file:
             file.write(between)

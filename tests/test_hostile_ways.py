@@ -244,7 +244,7 @@ class Talk:
 
     def _ask_memory(self, session: Session) -> None:
         machine = self.machine
-        for kind in KINDS:
+        for kind in layout.KINDS:
             machine.call("search", query=f"{TOPIC} with LAT", limit=20, kinds=[kind])
         for page in ("concepts/gauge", f"concepts/{FILE_NAME}", *(f"daily/{day}" for day in days(machine))):
             machine.call("read", path=page)
@@ -262,9 +262,6 @@ class Talk:
         assert machine.steps == []
         for name, text in zip(names, tool_results(machine.in_session()[-1]), strict=True):
             self.results.setdefault(name, []).append(text)
-
-
-KINDS = layout.KINDS
 
 
 def days(machine: Machine) -> list[str]:
@@ -421,7 +418,7 @@ def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -
         with machine.session() as session:
             session.ask(f"how was the {TOPIC} done?")
             machine.call("remember_now", key="huge", value="\u6f6e" * 10_000)
-            for kind in (*KINDS, "article"):
+            for kind in (*layout.KINDS, "article"):
                 machine.call("search", query=TOPIC, limit=20, kinds=[kind])
             for page in ("concepts/gauge", "concepts/titled", "daily/2026-11-18"):
                 machine.call("read", path=page)

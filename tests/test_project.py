@@ -89,11 +89,9 @@ def test_the_package_has_a_link_to_each_file_of_the_hooks_for_the_wheel() -> Non
     assert links == {path.name: path for path in (ROOT / "hooks").iterdir() if path.is_file()}
 
 
-MANIFESTS = [folder / ".claude-plugin" / "plugin.json" for folder in (ROOT, ROOT / "plugin")]
-
-
 def test_one_version_everywhere() -> None:
-    versions = {json.loads(path.read_text("utf-8"))["version"] for path in MANIFESTS}
+    manifests = [folder / ".claude-plugin" / "plugin.json" for folder in (ROOT, ROOT / "plugin")]
+    versions = {json.loads(path.read_text("utf-8"))["version"] for path in manifests}
     assert versions | {PROJECT["version"]} == {memoria.__version__}
 
 

@@ -57,8 +57,6 @@ pytestmark = pytest.mark.slow
 SECRET = "The merger with Quaggasoft closes in May"
 PLAIN = "Deploys run on Fridays with `make ship`"
 KEPT_FACT = "Use pnpm in this shop."
-
-
 TOLD = line(1, "user", f"Note: {SECRET}.") + line(2, "assistant", "Noted: Quaggasoft.")
 LATER = line(3, "user", f"Again, {SECRET}!") + line(4, "assistant", "Fine.")
 BRING_BACK = {

@@ -48,13 +48,11 @@ class World:
         self.keys = {path: project.key_of(str(path), home.settings, home.paths) for path in (self.shop, self.bank)}
         first = entry(home, "01aa", "Pelican", context=f"{SHOP_WORDS}.", project_key=self.keys[self.shop])
         second = entry(home, "01bb", "Quagga", context=f"{BANK_WORDS}.", session="s2", project_key=self.keys[self.bank])
-        article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
-        article(home, "concepts/quagga", "Quagga ledger", (f"{BANK_WORDS}.", "01bb"))
-        for slug, place in (("concepts/pelican", self.shop), ("concepts/quagga", self.bank)):
-            page = Wiki(home.paths).get(slug)
-            assert page
+        pelican = article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
+        quagga = article(home, "concepts/quagga", "Quagga ledger", (f"{BANK_WORDS}.", "01bb"))
+        for page, place in ((pelican, self.shop), (quagga, self.bank)):
             page.give_to(self.keys[place])
-            Wiki(home.paths).path(slug).write_text(page.render(), encoding="utf-8")
+            Wiki(home.paths).path(page.slug).write_text(page.render(), encoding="utf-8")
         # A page without a project is for all: its owner has marked it so, or 0.1.0 wrote it.
         both = article(home, "concepts/all", "Invoices", ("The heron reads invoices.", "01aa"),
                        ("The ibis reads invoices.", "01bb"), ("The ibis of old read letters.", "01bb"))  # fmt: skip

@@ -23,8 +23,6 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env, run_claude
 
-GONE = "memoria keeps nothing now"
-
 
 def moved(root: Path) -> None:
     root.rename(root.with_name("elsewhere"))
@@ -88,7 +86,7 @@ def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
     start = said.pop("SessionStart")
     assert set(said.values()) == {""}
     if breaks is not leaving_package:
-        assert GONE in json.loads(start)["systemMessage"]
+        assert "memoria keeps nothing now" in json.loads(start)["systemMessage"]
 
 
 @pytest.mark.slow
@@ -183,22 +181,20 @@ def test_the_real_client_lets_a_prompt_through_whatever_became_of_the_clone(clon
     assert done.stdout.strip() == "scripted hello"
 
 
-CONFIGS = {
-    "an open brace": b"{", "a trailing comma": b'{"hints": true,}', "a missing comma": b'{"hints": true "tz": ""}',
-    "a bad escape": b'{"home": "C:\\memoria"}', "a text cut short": b'{"tz": "Euro', "a list": b"[]", "nothing": b"",
-    "nested too deep": b"[" * 100_000, "not text": b"\xff\xfe\x00",
-}  # fmt: skip
-
-
 @pytest.mark.slow
 def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses_nothing(tmp_path: Path) -> None:
     """It may name a home, or folders to leave alone: until it can be read, neither is known."""
+    configs = {
+        "an open brace": b"{", "a trailing comma": b'{"hints": true,}', "a missing comma": b'{"hints": true "tz": ""}',
+        "a bad escape": b'{"home": "C:\\memoria"}', "a text cut short": b'{"tz": "Euro', "a list": b"[]",
+        "nothing": b"", "nested too deep": b"[" * 100_000, "not text": b"\xff\xfe\x00",
+    }  # fmt: skip
     client = Client(tmp_path)
     config = Path(config_path(client.env))
     config.parent.mkdir(parents=True)
     client.fire("SessionStart", source="startup")
     said, fired, events = b"", 0, list(DECLARED)
-    for number, (name, raw) in enumerate(CONFIGS.items()):
+    for number, (name, raw) in enumerate(configs.items()):
         config.write_bytes(raw)
         said += exchange(number)
         client.write(exchange(number))
@@ -216,36 +212,24 @@ def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses
     assert client.captured() == said
 
 
-def version_of_nobody(state: Path) -> None:
-    (state / "version").write_text("{")
-
-
-def version_as_folder(state: Path) -> None:
-    (state / "version").unlink()
-    (state / "version").mkdir()
-
-
-def spool_as_file(state: Path) -> None:
-    shutil.rmtree(state / "spool")
-    (state / "spool").write_text("")
-
-
-def cursors_as_file(state: Path) -> None:
-    shutil.rmtree(state / "cursors")
-    (state / "cursors").write_text("")
-
-
 @pytest.mark.slow
 @every(9)
 def test_a_broken_state_fails_no_hook_on_any_python(python: str, tmp_path: Path) -> None:
-    for breaks in (version_of_nobody, version_as_folder, spool_as_file, cursors_as_file):
-        base = tmp_path / breaks.__name__
-        base.mkdir()
+    for number, (name, text) in enumerate((("version", "{"), ("version", ""), ("spool", ""), ("cursors", ""))):
+        (base := tmp_path / str(number)).mkdir()
         client = Client(base, python=python)
         client.fire("SessionStart", source="startup")
         client.write(exchange(1))
-        breaks(Path(client.paths.state))
-        for event in DECLARED if breaks is spool_as_file else ("SessionStart", "Stop"):
+        broken = Path(client.paths.state, name)
+        if broken.is_dir():
+            shutil.rmtree(broken)
+            broken.touch()
+        elif text:
+            broken.write_text(text)
+        else:
+            broken.unlink()
+            broken.mkdir()
+        for event in DECLARED if name == "spool" else ("SessionStart", "Stop"):
             heard = client.fire(event, source="startup", prompt="hello there")
             assert event == "SessionStart" or heard == ""
 

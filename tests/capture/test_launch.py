@@ -92,7 +92,7 @@ def test_an_option_of_the_plugin_holds_for_hooks_worker_server_and_command(perso
     assert run_claude(["-p", "Hide the ferry."], person.env, hidden).returncode == 0
     assert "excluded" in (notes / ".memoria" / "log" / "hook.log").read_text()
     assert len(list(days.glob("*"))) == before
-    python = environment_python(person)
+    python = str(person.environment / "bin" / "python")
     listed = subprocess.run(
         [python, str(person.clone / "scripts" / "memoria" / "__main__.py"), "config", "list", "--json"],
         env={"HOME": str(person.home), "PATH": os.environ["PATH"], "PYTHONPATH": str(person.clone / "scripts")},
@@ -100,10 +100,6 @@ def test_an_option_of_the_plugin_holds_for_hooks_worker_server_and_command(perso
     )  # fmt: skip
     given = {row["name"]: row["origin"] for row in json.loads(listed.stdout) if row["origin"] != "default"}
     assert given == dict.fromkeys(("home", "model", "exclude"), "plugin option")
-
-
-def environment_python(person: Person) -> str:
-    return str(person.environment / "bin" / "python")
 
 
 RULE = "Never use tabs in YAML files of this project."

@@ -87,7 +87,6 @@ def test_excluded_own_and_open_sessions_are_passed_over(
 ANSWER = {"worth_saving": True, "title": "The gauge", "context": "It drifts by 3 cm."}
 
 
-@pytest.mark.slow
 def test_a_killed_run_is_taken_up_without_repeating(
     client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -225,7 +225,6 @@ def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, l
         assert name in [path.name for path in folder.iterdir()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "saves", "slow_ms"), [("append", 20, 5), ("compile", 3, 5)])
 def test_no_save_is_lost_that_races_a_real_process(tmp_path: Path, kind: str, saves: int, slow_ms: float) -> None:
     tally = races.race(kind, saves, tmp_path, slow_ms)

@@ -75,9 +75,6 @@ def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
             assert deep or any(of == label and said[2:].startswith(claim.text) for of, said in texts)
 
 
-PRICES = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\n---\n\n# Prices\n\nCents.\n"
-
-
 def write(home: Path, *facts: Fact) -> None:
     written = "".join(map(rendered, facts))
     (home / "daily").mkdir()
@@ -106,7 +103,8 @@ def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: P
     write(tmp_path, fact, ended)
     (tmp_path / "knowledge/concepts").mkdir(parents=True)
     shown = (f"- {each.content} [[daily/2026-11-16#^{each.id}|16 Nov]]\n" for each in (fact, ended))
-    (tmp_path / "knowledge/concepts/prices.md").write_text(f"{PRICES}\n## Behaviour\n\n{''.join(shown)}")
+    page = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\n---\n\n# Prices\n\nCents.\n\n## Behaviour\n\n"
+    (tmp_path / "knowledge/concepts/prices.md").write_text(page + "".join(shown))
     with Index(tmp_path / "index.db") as index:
         index.sync(tmp_path)
         (note,) = index.finder.notes("integers", limit=3, room=300)

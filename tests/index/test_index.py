@@ -316,16 +316,14 @@ def test_segments_are_merged_after_many_changes(home: Path, changed: int) -> Non
         assert any("optimize" in each for each in told) == (changed == 500)
 
 
-QUERIES = (
-    '"', "'", "a AND", "NEAR(a b", "title:x", "a* OR", "-a", "^a", "{title}: a", "NOT", "(", "a\0b", "\ud800", "; DROP",
-    "",
-)  # fmt: skip
-
-
 def test_no_query_is_a_syntax_error(paths: Paths) -> None:
+    queries = (
+        '"', "'", "a AND", "NEAR(a b", "title:x", "a* OR", "-a", "^a", "{title}: a", "NOT", "(", "a\0b", "\ud800",
+        "; DROP", "",
+    )  # fmt: skip
     with Index(":memory:") as index:
         index.add([note("a", "some text")])
-        for query in QUERIES:
+        for query in queries:
             index.finder.search(query)
             index.finder.search(query, project=query, view=Visibility(Settings.load({}), paths, query), kinds=(query,))
 

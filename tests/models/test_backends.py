@@ -156,15 +156,13 @@ def test_the_sdk_is_loaded_without_what_serves_tools_unless_it_needs_more(
     assert done.stdout.strip() == left
 
 
-ONLY_LOCKED = (TESTS / "fixtures" / "programs" / "only-locked.txt").read_text("utf-8")
-
-
 @pytest.mark.slow
 def test_claude_answers_where_nothing_is_installed_but_what_the_lock_names(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
     model, _ = claude(lambda _: json.dumps(ANSWERS["flush"]))
-    told = [sys.executable, "-c", ONLY_LOCKED, str(ROOT / "requirements.lock"), str(model.cwd)]
+    program = (TESTS / "fixtures" / "programs" / "only-locked.txt").read_text("utf-8")
+    told = [sys.executable, "-c", program, str(ROOT / "requirements.lock"), str(model.cwd)]
     done = subprocess.run(told, env=dict(os.environ), capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "Fix the race in `flush.py`", done.stderr
     assert done.stderr.endswith("ModuleNotFoundError: mcp\n")
@@ -229,9 +227,6 @@ def conversation(size: int) -> JsonObject:
     return {"project": "shop", "exchanges": [part | {"steps": steps}] * (size // 600)}
 
 
-COUNTS = {"input_tokens": 7, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 2}
-
-
 @pytest.mark.parametrize(("said", "ends", "told"), [
     ({}, {"result": json.dumps(ANSWERS["flush"])}, "Fix the race"), ({}, {}, "An earlier title"),
     ({"stop_reason": "refusal"}, {}, "refused to answer"), ({}, {"stop_reason": "max_tokens"}, "maximum length"),
@@ -249,6 +244,7 @@ def test_whatever_the_client_reports_is_an_answer_or_says_what_to_do(
     load_sdk()
     sdk = importlib.import_module("claude_agent_sdk")
     sent: list[Any] = []
+    counts = {"input_tokens": 7, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 2}
 
     async def query(*, prompt: str, options: Any) -> AsyncIterator[object]:
         sent.extend((prompt, options))
@@ -258,7 +254,7 @@ def test_whatever_the_client_reports_is_an_answer_or_says_what_to_do(
         if ends == 3:
             raise sdk.ProcessError("it died", exit_code=3)
         if ends is not None:
-            ended = {"is_error": "api_error_status" in ends, "usage": COUNTS, "total_cost_usd": 0.25, **ends}
+            ended = {"is_error": "api_error_status" in ends, "usage": counts, "total_cost_usd": 0.25, **ends}
             yield sdk.ResultMessage("odd", 1, 1, num_turns=1, session_id="s", **ended)
 
     monkeypatch.setattr(sdk, "query", query)

@@ -193,9 +193,6 @@ def conversation(name: str, *said: tuple[str, str], **more: Any) -> Document:
     return Document(path=f"archive/{name}", kind="turn", passages=passages, date="2026-11-19", **more)
 
 
-CENTS = "The order form adds up wrong. Mind that we bill in whole cents, so no floats anywhere."
-
-
 @pytest.mark.parametrize("mark", "?\uff1f\u061f")
 def test_a_prompt_only_asks_when_each_of_its_sentences_does(mark: str) -> None:
     assert prompt_notes.only_asks(f"Which port{mark} And which host{mark}")
@@ -214,7 +211,8 @@ def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) ->
     )  # fmt: skip
     claim = Passage("- Whole cents are billed. daily/2026-11-19#^e-abcd1234", "Key Points")
     article = Document(path="knowledge/concepts/bills.md", kind="article", title="Bills", passages=(claim,))
-    remember(world, conversation("abcd1234", ("user", CENTS), session="then"), entry, fact, article)
+    said = "The order form adds up wrong. Mind that we bill in whole cents, so no floats anywhere."
+    remember(world, conversation("abcd1234", ("user", said), session="then"), entry, fact, article)
     (row,) = rows(ask(world, "do we bill in whole cents?"))
     assert row.startswith("- [decision, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
 
@@ -234,14 +232,12 @@ def test_of_many_notes_as_many_and_as_much_are_told_as_before(world: Paths) -> N
     same("read/notes.txt", ask(world).split("\n"))
 
 
-LOCK = "The worker lock decides the flush race."
-
-
 def test_what_the_sessions_page_shows_is_not_answered_again(world: Paths) -> None:
-    remember(world, note(text=LOCK))
-    shown_notes.ShownNotes(world.hints, "s1").append([{"page": f"- {LOCK} (2026-11-20)"}])
+    lock = "The worker lock decides the flush race."
+    remember(world, note(text=lock))
+    shown_notes.ShownNotes(world.hints, "s1").append([{"page": f"- {lock} (2026-11-20)"}])
     assert ask(world) == ""
-    assert LOCK in ask(world, session="s2")
+    assert lock in ask(world, session="s2")
 
 
 def test_a_note_is_one_line_that_says_each_thing_once() -> None:

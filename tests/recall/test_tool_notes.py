@@ -150,12 +150,9 @@ def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest
         fields: dict[str, object] = {**event, "tool_name": tool, "tool_input": given}
         return tool_notes.pre_tool_use(hook.Event(fields), Settings(), world) is not None
 
-    named = [
-        reads("Bash", command="make check"),
-        reads("Edit", file_path="vendor/grid.js"),
-        reads("Write", file_path="Makefile"),
-    ]
-    assert named == [True] * 3
+    assert reads("Bash", command="make check")
+    assert reads("Edit", file_path="vendor/grid.js")
+    assert reads("Write", file_path="Makefile")
     assert not reads("Bash", command="npm run build")
     assert not reads("Edit", file_path=f"{CWD}/src/prices.go", old_string="tide_table", new_string="tideTable")
     assert not reads("Edit", file_path=f"{CWD}/src/prices.go", old_string="is_up", new_string="is_on"), "a short name"

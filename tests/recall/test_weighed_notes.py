@@ -33,11 +33,14 @@ def fact(number: int, text: str, kind: str = "decision", **more: Any) -> Documen
     )  # fmt: skip
 
 
+Handed = list[tuple[list[str], dict[str, Any]]]
+
+
 @pytest.fixture
-def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str], dict[str, Any]]]:
+def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> Handed:
     """The commands that the hook became, with their requests; the client is Claude Code."""
     state.open_state(paths)
-    found: list[tuple[list[str], dict[str, Any]]] = []
+    found: Handed = []
     monkeypatch.setattr(detach, "go_on_as", lambda command, _, given: found.append((command, json.loads(given))))
     monkeypatch.setenv(hook.ENTRYPOINT, "cli")
     with Index(paths.index) as index:
@@ -59,9 +62,6 @@ def ask(
     return output
 
 
-Handed = list[tuple[list[str], dict[str, Any]]]
-
-
 def test_an_order_goes_on_in_the_background_as_it_was_typed(paths: Paths, handed: Handed) -> None:
     assert ask(paths) == {"async": True, "asyncTimeout": prompt_notes.TIMEOUT_MS}
     ((command, request),) = handed
@@ -77,8 +77,7 @@ def test_an_order_goes_on_in_the_background_as_it_was_typed(paths: Paths, handed
 
 
 def test_a_question_that_is_answered_for_certain_is_answered_at_once(paths: Paths, handed: Handed) -> None:
-    output = ask(paths, "Are the prices of the shop floats or integers of whole cents?")
-    assert output is not None
+    output = ask(paths, "Are the prices of the shop floats or integers of whole cents?") or {}
     assert CENTS in output["hookSpecificOutput"]["additionalContext"]
     assert handed == []
 
@@ -103,25 +102,17 @@ def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) 
     assert len(request["prompt"]) < 4_100
 
 
-def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the hook as Claude Code does."""
-    with Index(paths.index) as index:
-        index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
-    payload = {"hook_event_name": "UserPromptSubmit", "prompt": ORDER, "session_id": "s1", "cwd": "/nowhere/shop"}
-    payload["permission_mode"] = "default"
-    given = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, hook.ENTRYPOINT: "cli"}
-    command = [sys.executable, "-S", "-I", str(ROOT / "hooks/user-prompt-submit.py")]
-    return subprocess.run(
-        command, env={**given, **env}, input=json.dumps(payload).encode(), capture_output=True, check=False
-    )
-
-
+@pytest.mark.usefixtures("handed")
 def test_the_hook_becomes_the_process_that_weighs(paths: Paths, tmp_path: Path) -> None:
-    state.open_state(paths)
     chooser = tmp_path / "python"
     chooser.write_text('#!/bin/sh\necho "$2 $CLAUDE_INVOKED_BY $MEMORIA_DETACHED"\nhead -c 300\necho oops >&2\n')
     chooser.chmod(0o755)
-    run = as_the_client(paths, MEMORIA_PYTHON=str(chooser))
+    payload = {"hook_event_name": "UserPromptSubmit", "prompt": ORDER, "session_id": "s1", "cwd": "/nowhere/shop"}
+    payload["permission_mode"] = "default"
+    env = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, hook.ENTRYPOINT: "cli"}
+    command = [sys.executable, "-S", "-I", str(ROOT / "hooks/user-prompt-submit.py")]
+    env["MEMORIA_PYTHON"] = str(chooser)
+    run = subprocess.run(command, env=env, input=json.dumps(payload).encode(), capture_output=True, check=False)
     first, second, request = run.stdout.decode().split("\n", 2)
     assert json.loads(first)["async"] is True
     assert second.split() == ["weigh", "memoria"], "it reads no hook of ours, and its output is read"

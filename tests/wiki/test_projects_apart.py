@@ -60,8 +60,8 @@ def test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_ap
     assert not any(TABS in prompt.text and SPACES in prompt.text for prompt in home.prompts)
 
 
-def old_page(home: WikiHome) -> Path:
-    """A page as memoria 0.1.0 wrote it: both clients' rules, no owner."""
+def test_a_mixed_page_of_0_1_0_stays_for_all_and_each_line_belongs_where_it_was_said(home: WikiHome) -> None:
+    """It has both clients' rules, and no owner."""
     both(home)
     article = Article.new("concepts/api-conventions", "api: conventions", "How things are done.", entry("a1").day)
     article.add(Claim(TABS, ("daily/2026-11-16#^e-a1",)))
@@ -73,14 +73,8 @@ def old_page(home: WikiHome) -> Path:
     article.section("Key Points").add("- a person's own line")
     path = home.wiki.path(article.slug)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(article.render())
-    return path
-
-
-def test_a_mixed_page_stays_for_all_and_each_line_belongs_where_it_was_said(home: WikiHome) -> None:
-    path = old_page(home)
     wrong = "- No day [[daily/2026-02-30#^e-a1]]\n- No month [[daily/2026-13-01#^e-a1]]\n"
-    path.write_text(f"{path.read_text()}\n## Notes\n\n{wrong}")
+    path.write_text(f"{article.render()}\n## Notes\n\n{wrong}")
     home.compile([])
     assert "project:" not in path.read_text().split("---")[1]
     with Keeper.at(home.home) as keeper:

@@ -86,13 +86,11 @@ def test_two_clones_become_one_project_for_every_reader(
     assert "house 2" in page
     assert [path.stem for path in Path(home.paths.page).glob("tid*.md")] == [key]
     for name in ("tidemark", "tides", "mara/tidemark", str(clones[1]), project.key_of_path(str(clones[0]))):
-        capsys.readouterr()
-        assert cli.main(["learned", "list", "--project", name]) == 0
-        assert "house 1" in (told := capsys.readouterr().out)
-        assert "house 2" in told
-        assert cli.main(["search", "heron", "--project", name]) == 0
-        assert "house 1" in (told := capsys.readouterr().out)
-        assert "house 2" in told
+        for words in (("learned", "list"), ("search", "heron")):
+            capsys.readouterr()
+            assert cli.main([*words, "--project", name]) == 0
+            told = capsys.readouterr().out
+            assert [f"house {number}" in told for number in (1, 2)] == [True, True]
     assert cli.main(["search", "heron", "--project", "tidemrak"]) != 0
     assert f"Did you mean {key}?" in capsys.readouterr().err
 

@@ -107,11 +107,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield World(tmp_path, api)
 
 
-def number_of(text: str, note: str) -> int:
-    """The number of a note in the model's request."""
-    return next(int(found[1]) for found in re.finditer(r"(\d+): (.*?)\\n", text) if note in found[2])
-
-
 def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_result(world: World) -> None:
     with Session(world.env, world.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
         session.ask("The tag of the giraffe says sk-ant-api03-" + "a1B2" * 24 + ", mind it")
@@ -125,7 +120,8 @@ def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_re
     for told in (ORDER, "[user] The tag of the giraffe says", CENTS, STRIPES):
         assert told in asked
     assert "a1B2a1B2" not in asked
-    chosen, other = (CENTS, STRIPES) if number_of(asked, CENTS) == 1 else (STRIPES, CENTS)
+    number = next(found[1] for found in re.finditer(r"(\d+): (.*?)\\n", asked) if CENTS in found[2])
+    chosen, other = (CENTS, STRIPES) if number == "1" else (STRIPES, CENTS)
     first, *_, last = world.sent()
     assert chosen not in first
     assert last.count(chosen) == 1

@@ -43,12 +43,6 @@ class Transcript:
         return self.add("user", [block], toolUseResult=told)
 
 
-def queued(text: str) -> list[bytes]:
-    """The line that the client writes for a prompt before it is sent."""
-    line = {"type": "queue-operation", "operation": "enqueue", "content": text, "sessionId": "s"}
-    return [json.dumps({**line, "timestamp": "2026-11-21T10:01:00.000Z"}).encode() + b"\n"]
-
-
 def test_the_goal_is_the_users_and_a_remark_does_not_replace_it() -> None:
     said = Transcript().says("Please fix the race in flush.py").answers("I will.").says("yes")
     state = observe(said.lines)
@@ -59,7 +53,10 @@ def test_the_goal_is_the_users_and_a_remark_does_not_replace_it() -> None:
 
 
 def test_a_queued_prompt_is_the_goal() -> None:
-    assert observe(queued("/review flush.py"))["goal"] == "flush.py"  # a first request is one, however short
+    """The client writes such a line before it sends a prompt; a first request is a goal, however short."""
+    line = {"type": "queue-operation", "operation": "enqueue", "content": "/review flush.py", "sessionId": "s"}
+    queued = json.dumps({**line, "timestamp": "2026-11-21T10:01:00.000Z"}).encode() + b"\n"
+    assert observe([queued])["goal"] == "flush.py"
 
 
 def test_todos_are_as_last_written() -> None:

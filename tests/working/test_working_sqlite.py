@@ -33,7 +33,6 @@ async def test_a_file_that_is_no_database_is_set_aside_and_working_goes_on(
 
 async def test_a_file_broken_while_in_use_is_set_aside_and_working_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "working.db"
-
     await write(file, *((f"k{number}", "x" * 1000) for number in range(200)))
     content = bytearray(file.read_bytes())
     content[4096:] = b"\xaa" * (len(content) - 4096)
