@@ -72,24 +72,17 @@ def test_the_worker_picks_up_a_session_whose_hooks_never_fired(
     assert verify(capsys)[0] == 0
 
 
-def test_a_session_that_is_going_on_is_open_and_not_missing(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("age_s", "fate"), [(5, "still_open"), (5 * DAY, "before_memoria")])
+def test_what_is_going_on_or_was_said_before_is_not_missing(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], age_s: float, fate: str
 ) -> None:
-    client.session(2, age_s=5)
+    client.session(2, age_s=age_s)
     status, facts = verify(capsys)
-    assert (status, facts["still_open"], facts["missing"]) == (0, 4, 0)
-    worker.work(home)
-    assert entries(home) == []
-
-
-def test_what_was_said_before_is_not_missing(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    client.session(2, age_s=5 * DAY)
-    status, facts = verify(capsys)
-    assert (status, facts["before_memoria"], facts["missing"]) == (0, 4, 0)
+    assert (status, facts[fate], facts["missing"]) == (0, 4, 0)
     worker.work(home)
     assert entries(home) == []
     assert cli.main(["verify"]) == 0
-    assert "memoria ingest" in capsys.readouterr().out
+    assert ("memoria ingest" in capsys.readouterr().out) == (fate == "before_memoria")
 
 
 def test_an_excluded_folder_is_skipped_with_the_reason(

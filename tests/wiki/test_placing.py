@@ -228,11 +228,14 @@ def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome, mov
     assert (local.text in wiki.text(SLUG).partition("## History")[0]) != moves, "what is left out stays"
 
 
-def test_what_took_the_place_of_a_topic_alone_is_no_second_statement_of_it(wiki: WikiHome) -> None:
+@pytest.mark.parametrize("by_answer", [False, True])
+def test_what_took_the_place_of_a_topic_alone_is_no_second_statement_of_it(wiki: WikiHome, by_answer: bool) -> None:
     wiki.compile([placed("ports", "l-a10", title="Ports"), placed("hosts", "l-a11", title="Hosts")])
     wiki.log(replace(entry("b2", 18), learned=(BY_TIDE, Learned("fact", TIDES[0], "l-b21"))))
-    end(wiki, "l-a10", "l-b20")
-    wiki.compile([placed("ports", "l-b20", title="Ports"), placed("tides", "l-b21", title="Tides")])
+    ends = [{"id": "l-a10", "by": "l-b20"}] if by_answer else []
+    if not by_answer:
+        end(wiki, "l-a10", "l-b20")
+    wiki.compile([placed("ports", "l-b20", title="Ports", ends=ends), placed("tides", "l-b21", title="Tides")])
     assert slugs(wiki) == ["concepts/shop"]
     assert f"## Ports\n\n- {BY_TIDE.text}" in wiki.text("concepts/shop")
 
@@ -311,32 +314,20 @@ def test_no_name_leads_out_of_the_wiki(wiki: WikiHome, name: str) -> None:
     assert sum(IS in data.decode() for file, data in wiki.files().items() if "/" in file) == 1
 
 
-def test_what_ends_with_the_answer_that_places_it_stands_under_the_history_of_its_page(wiki: WikiHome) -> None:
-    wiki.compile([PORT_PAGE])
-    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.", *TIDES)))
-    ends = [{"id": "l-a10", "by": "l-b20"}]
-    wiki.compile([placed("port", "l-b20"), placed("tides", "l-b21", "l-b22", "l-a10", ends=ends)])
-    assert LISTENS in wiki.text(SLUG).partition("## History")[2]
-    assert LISTENS not in wiki.text("concepts/tides")
-
-
 @pytest.mark.parametrize("is_opened", [True, False])
-def test_what_the_answer_places_takes_no_other_place(wiki: WikiHome, is_opened: bool) -> None:
+def test_what_the_answer_places_takes_no_other_place_and_what_it_ends_keeps_its_own(
+    wiki: WikiHome, is_opened: bool
+) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.", *TIDES, "The port has a master.")))
     rest = placed("port", "l-b23") if is_opened else placed("tides", "l-b23")
-    wiki.compile([placed("tides", "l-b20", "l-b21", "l-b22", ends=[{"id": "l-a10", "by": "l-b20"}]), rest])
+    tides = placed("tides", "l-b20", "l-b21", "l-b22", "l-a10", ends=[{"id": "l-a10", "by": "l-b20"}])
+    wiki.compile([tides, rest])
     now, _, history = wiki.text(SLUG).partition("## History")
-    assert "9090" in wiki.text("concepts/tides")
+    assert "9090" in wiki.text("concepts/tides").partition("## History")[0]
     assert "9090" not in now
+    assert LISTENS not in wiki.text("concepts/tides")
     assert "- Until 2026-11-18: The port of the listener is 8080." in history
-
-
-def test_what_ended_is_no_statement_of_a_topic(wiki: WikiHome) -> None:
-    wiki.compile([placed("ports", "l-a10", title="Ports"), placed("hosts", "l-a11", title="Hosts")])
-    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))
-    wiki.compile([placed("ports", "l-b20", title="Ports", ends=[{"id": "l-a10", "by": "l-b20"}])])
-    assert slugs(wiki) == ["concepts/shop"]
 
 
 def test_a_summary_may_not_tell_what_ended_nor_stay_when_the_page_supports_it_no_more(wiki: WikiHome) -> None:

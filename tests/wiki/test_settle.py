@@ -179,12 +179,18 @@ def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_n
 # -- a person's hand
 
 
-def test_a_line_in_other_words_is_the_same_statement(home: Home) -> None:
-    home.edit(SLUG, LISTENS, "The listener has the port 8080.")
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (LISTENS, "The listener has the port 8080.", "The listener has the port 8080."),
+    (" [[daily/2026-11-16#^l-a10|16 Nov]]", "", LISTENS),
+])  # fmt: skip
+def test_a_line_in_other_words_or_without_its_link_is_the_same_statement(
+    home: Home, old: str, new: str, words: str
+) -> None:
+    home.edit(SLUG, old, new)
     home.settle()
-    facts = home.facts()
-    assert facts["The listener has the port 8080."].id == "l-a10"
-    assert "- [fact] The listener has the port 8080. ^l-a10" in DailyLog(home.home.paths).text(date(2026, 11, 16))
+    assert home.facts()[words].id == "l-a10"
+    assert f"- [fact] {words} ^l-a10" in DailyLog(home.home.paths).text(date(2026, 11, 16))
+    assert f"- {words} [[daily/2026-11-16#^l-a10|16 Nov]]" in home.text(SLUG)
     assert home.parts()[1] == ""
 
 
@@ -303,13 +309,6 @@ def test_what_is_longer_than_a_statement_may_be_is_left_alone(home: Home, size: 
     home.settle()
     is_taken = size == MAX_STORED
     assert [text in home.facts() for text in (*texts, LISTENS)] == [is_taken, is_taken, not is_taken]
-
-
-def test_a_link_that_was_lost_comes_back(home: Home) -> None:
-    home.edit(SLUG, " [[daily/2026-11-16#^l-a10|16 Nov]]", "")
-    home.settle()
-    assert home.facts()[LISTENS].id == "l-a10"
-    assert "8080. [[daily/2026-11-16#^l-a10|16 Nov]]" in home.text(SLUG)
 
 
 @pytest.mark.parametrize(("mark", "form"), [

@@ -23,6 +23,7 @@ from places import TESTS
 
 OLD = {"a.md": b"old a", "sub/b.md": b"old b"}
 NEW: dict[str, bytes | None] = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": b"new c"}
+AFTER = {"a.md": b"new a", "sub/c.md": b"new c"}
 
 
 @pytest.fixture
@@ -45,14 +46,9 @@ def read() -> dict[str, str]:
     return {name: digest(data) for name, data in OLD.items()}
 
 
-AFTER = {"a.md": b"new a", "sub/c.md": b"new c"}
-
-RUN = (TESTS / "fixtures" / "programs" / "transaction.txt").read_text("utf-8")
-
-
 def killed(root: Path, what: str, at: str) -> int:
-    scripts = str(Path(transaction.__file__).parents[2])
-    command = [sys.executable, "-c", RUN, scripts, str(root), what]
+    program = (TESTS / "fixtures" / "programs" / "transaction.txt").read_text("utf-8")
+    command = [sys.executable, "-c", program, str(Path(transaction.__file__).parents[2]), str(root), what]
     return subprocess.run(command, env={**os.environ, "MEMORIA_KILL_AT": at}, check=False).returncode
 
 
@@ -325,27 +321,21 @@ def test_undo_says_that_a_block_which_a_person_changed_was_left_alone(root: Path
 
 
 @pytest.mark.parametrize("written", [b"", BLOCK])
-def test_a_block_is_added_once_however_far_a_killed_run_came(root: Path, written: bytes) -> None:
+@pytest.mark.parametrize(("changed", "left"), [
+    ({}, AFTER | {"log.md": b"# Log\n" + BLOCK}), ({"a.md": b"mine"}, OLD | {"a.md": b"mine", "log.md": b"# Log\n"}),
+])  # fmt: skip
+def test_a_block_is_added_once_however_far_a_killed_run_came_or_goes_back_when_a_person_saved_a_page_since(
+    root: Path, written: bytes, changed: dict[str, bytes], left: dict[str, bytes]
+) -> None:
     (root / "log.md").write_bytes(b"# Log\n")
     work = grown(root, pages=dict(NEW))
     (plan,) = (root.parent / "undo").glob("*/step.json")
-    (root / "log.md").write_bytes(b"# Log\n" + written)
+    for name, data in {"log.md": b"# Log\n" + written, **changed}.items():
+        (root / name).write_bytes(data)
     work.journal.write_bytes(plan.read_bytes())
     assert of(root).recover()
-    assert (root / "log.md").read_bytes() == b"# Log\n" + BLOCK
+    assert there(root) == left
     assert not work.journal.exists()
-
-
-@pytest.mark.parametrize("written", [b"", BLOCK])
-def test_a_block_goes_back_with_its_step_when_a_person_saved_a_page_after_the_kill(root: Path, written: bytes) -> None:
-    (root / "log.md").write_bytes(b"# Log\n")
-    work = grown(root, pages=dict(NEW))
-    (root / "log.md").write_bytes(b"# Log\n" + written)
-    (root / "a.md").write_bytes(b"a person's")
-    plan = json.loads(next(iter((root.parent / "undo").glob("*/step.json"))).read_text())
-    work.journal.write_text(json.dumps(plan))
-    assert of(root).recover()
-    assert there(root) == {**OLD, "a.md": b"a person's", "log.md": b"# Log\n"}
 
 
 def saving(monkeypatch: pytest.MonkeyPatch, saves: Iterator[bytes]) -> None:

@@ -502,9 +502,8 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     worker.work(bench.home)
     assert "Paint it." not in pages(bench)
     with Keeper.at(bench.home) as there:
-        there.take(
-            [replace(a_fact("The mole digs at night.", project="shop"), time=clock.now())]
-        )  # remembered, and nobody made the page
+        # remembered, and nobody made the page
+        there.take([replace(a_fact("The mole digs at night.", project="shop"), time=clock.now())])
     worker.work(bench.home)
     assert "The mole digs" in pages(bench)
     assert [" 1 learned " in path.read_text() for path in Path(bench.home.paths.days).iterdir()] == [True]
@@ -557,20 +556,20 @@ def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_somethin
     assert all(way[-1] == "--due" for way in started)
 
 
-def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_own", [False, True], ids=["excluded", "memoria's own"])
+def test_what_waits_of_a_folder_excluded_since_or_began_in_our_own_is_let_go_without_a_call(
+    bench: Bench, tmp_path: Path, is_own: bool
+) -> None:
     (tmp_path / ".memoria-off").touch()
-    bench.job(exchange(1).replace(b"/home/ada/shop", str(tmp_path).encode()), cwd=str(tmp_path))
+    data = exchange(1)  # of a session that went elsewhere from our own
+    bench.job(
+        data if is_own else data.replace(b"/home/ada/shop", str(tmp_path).encode()),
+        cwd=str(Path(bench.home.paths.state, "claude") if is_own else tmp_path),
+    )
     verb, _ = bench.flush()
     assert bench.model.prompts == []
     assert bench.waiting() == []
     assert all(verb.ledger.reason_of(key) for key in keys(exchange(1)))
-    assert bench.entries() == []
-
-
-def test_nothing_of_a_session_that_began_in_memorias_own_folder_is_kept_wherever_it_went(bench: Bench) -> None:
-    bench.job(exchange(1), cwd=os.path.join(bench.home.paths.state, "claude"))  # noqa: PTH118 (the text of a header)
-    bench.flush()
-    assert bench.model.prompts == []
     assert bench.entries() == []
 
 

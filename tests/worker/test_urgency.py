@@ -288,31 +288,22 @@ def test_words_that_answer_what_was_summarised_already_are_told_with_it(person: 
     assert [fact.content for fact in person.facts()] == [told["content"] if offered else PICKED]
 
 
-def test_a_summary_ends_what_its_own_session_brought_before(person: Person) -> None:
-    """The reversal raises no flag, so that it is read at the end."""
-    person.model = Scripted(reverser)
-    person.says(RULE)
-    person.work()
-    person.says(f"{plain(1)} It is all over with that tool.")
-    person.ends()
-    person.work()
-    (old,) = person.facts()
-    assert old.ended is not None
-    assert [line.ended for entry in person.entries() for line in entry.learned] == [True]
-
-
-def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person) -> None:
-    person.set("MEMORIA_LEARN_AT_ONCE", "0")
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person, at_once: bool) -> None:
+    """At once, the rule is of the same session; the reversal raises no flag, so that it is read at the end."""
+    person.set("MEMORIA_LEARN_AT_ONCE", f"{at_once:d}")
     person.model = Scripted(reverser)
     for number, text in enumerate((RULE, f"{plain(1)} It is all over with that tool, do not use it.")):
-        person.says(text, session=f"s-{number}")
+        session = SESSION if at_once else f"s-{number}"
+        person.says(text, session=session)
         person.work()
-        assert len(person.asked()) == number, "it can be left to the end"
-        person.ends(session=f"s-{number}")
-        person.work()
+        assert len(person.asked()) == (1 if at_once else number), "it can be left to the end"
+        if number or not at_once:
+            person.ends(session=session)
+            person.work()
     (old,) = person.facts()
-    assert old.ended is not None
-    assert old.successor == ""
+    assert (old.ended is not None, old.successor) == (True, "")
+    assert [line.ended for entry in person.entries() for line in entry.learned] == [True]
 
 
 def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(person: Person) -> None:

@@ -16,27 +16,32 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.usefixtures("impa
 
 
 # command that breaks it, command that mends it, what is said
-NO_WRITES = {
+FAULTS = {
     "OOM": ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "maxmemory"),
     "READONLY": ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "read only replica"),
     "NOREPLICAS": ("CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "NOREPLICAS"),
     "NOPERM": ("ACL SETUSER default -@write -@scripting -@dangerous +acl", "ACL SETUSER default +@all", "permission"),
+    "killed": ("", "", "redis at redis://127.0.0.1"),
 }
 
 
-@pytest.mark.parametrize("fault", NO_WRITES)
-async def test_a_server_that_accepts_no_writes_is_left_and_given_what_it_missed(
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_server_that_is_killed_or_accepts_no_writes_is_left_and_given_what_it_missed(
     server: RedisServer, client: Any, tmp_path: Path, fault: str
 ) -> None:
-    break_it, mend_it, reason = NO_WRITES[fault]
+    break_it, mend_it, reason = FAULTS[fault]
     async with machine(server.url, tmp_path / "a.db") as memory:
         await memory.set_task_state(TaskState("the goal", step="plan"))
         await memory.append_scratchpad("before")
         for key in ("kept", "changed", "deleted"):
             await memory.set(key, "before")
-        await client.execute_command(*break_it.split())
+        if break_it:
+            await client.execute_command(*break_it.split())
+        else:
+            server.kill()
+        assert await memory.get_all() == {"kept": "before", "changed": "before", "deleted": "before"}
         await memory.set("changed", "after")
-        await memory.set("new", "after")
+        await memory.set("new", "after", ttl_seconds=3600)
         await memory.delete("deleted")
         await memory.append_scratchpad("after")
         await memory.update_task_progress(percent=50)
@@ -44,10 +49,15 @@ async def test_a_server_that_accepts_no_writes_is_left_and_given_what_it_missed(
         stats = await memory.get_stats()
         assert (stats["store"], stats["degraded"], stats["healthy"]) == ("sqlite", True, True)
         assert reason in stats["reason"]
-        await client.execute_command(*mend_it.split())
+        if mend_it:
+            await client.execute_command(*mend_it.split())
+        else:
+            server.start()
         await until_back(memory)
+        await memory.append_scratchpad("at last")
         assert await memory.get_all() == {"kept": "before", "changed": "after", "new": "after"}
-        assert await memory.get_scratchpad() == ["before", "after"]
+        assert 3000 < (await memory.get_ttl("new") or 0) <= 3600
+        assert await memory.get_scratchpad() == ["before", "after", "at last"]
         state = await memory.get_task_state() or TaskState()
         assert (state.description, state.step, state.percent, state.revision) == ("the goal", "plan", 50.0, 1)
 

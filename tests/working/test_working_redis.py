@@ -24,34 +24,6 @@ from shared_memory import machine, raw, until_back
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.usefixtures("impatient")]
 
 
-async def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisServer, tmp_path: Path) -> None:
-    async with machine(server.url, tmp_path / "a.db") as memory:
-        await memory.set_task_state(TaskState("the goal"))
-        await memory.append_scratchpad("before")
-        await memory.set("before", 1)
-        await memory.set("deleted", 1)
-        await memory.set("changed", "old")
-        server.kill()
-        assert await memory.get_all() == {"before": 1, "deleted": 1, "changed": "old"}
-        await memory.set("during", 2, ttl_seconds=3600)
-        await memory.set("changed", "new")
-        await memory.append_scratchpad("during")
-        await memory.update_task_progress(percent=50)
-        await memory.delete("deleted")
-        stats = await memory.get_stats()
-        assert (stats["store"], stats["degraded"], stats["healthy"]) == ("sqlite", True, True)
-        assert "redis at redis://127.0.0.1" in stats["reason"]
-        assert await memory.get("during") == 2
-        server.start()
-        await until_back(memory)
-        await memory.append_scratchpad("after")
-        assert await memory.get_all() == {"before": 1, "during": 2, "changed": "new"}
-        assert 3000 < (await memory.get_ttl("during") or 0) <= 3600
-        assert await memory.get_scratchpad() == ["before", "during", "after"]
-        state = await memory.get_task_state() or TaskState()
-        assert (state.description, state.percent) == ("the goal", 50.0)
-
-
 async def test_what_waits_is_written_back_by_whoever_comes_next(server: RedisServer, tmp_path: Path) -> None:
     server.kill()
     async with machine(server.url, tmp_path / "a.db") as memory:
