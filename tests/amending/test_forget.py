@@ -338,18 +338,16 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
     assert ("working memory: session:s1" in found.holding) == (told != "合併は五月")
 
 
-KNOWN = {
-    "folders": {
-        "/home/ada/shop": {"key": "shop-aaaaaa", "remote": "git.example.com/quaggasoft/shop", "commit": "c1"},
-        "/home/ada/ship": {"key": "ship-bbbbbb", "remote": "git.example.com/quaggasoft/ship", "commit": "c2"},
-    },
-    "aliases": {"shop-cccccc": "shop-aaaaaa", "ship-dddddd": "ship-bbbbbb"},
-}
-
-
 @pytest.mark.parametrize("what", [("--project", "shop"), ("quaggasoft",)], ids=["project", "text"])
 def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: tuple[str, ...]) -> None:
-    Path(home.paths.projects).write_text(json.dumps(KNOWN))
+    known = {
+        "folders": {
+            "/home/ada/shop": {"key": "shop-aaaaaa", "remote": "git.example.com/quaggasoft/shop", "commit": "c1"},
+            "/home/ada/ship": {"key": "ship-bbbbbb", "remote": "git.example.com/quaggasoft/ship", "commit": "c2"},
+        },
+        "aliases": {"shop-cccccc": "shop-aaaaaa", "ship-dddddd": "ship-bbbbbb"},
+    }
+    Path(home.paths.projects).write_text(json.dumps(known))
     folders = {"shop-cccccc": ["/home/ada/shop/web"], "ship-bbbbbb": ["/home/ada/ship"]}  # one under its former key
     Path(home.paths.folders).write_text(json.dumps(folders))
     assert run(forget, home, *what, "--yes") == (what == ("quaggasoft",)), "which the remote of another still says"

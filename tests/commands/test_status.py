@@ -14,11 +14,6 @@ from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.home import Home
 
 
-@pytest.fixture
-def home() -> Home:
-    return Home.open()
-
-
 def spooled(home: Home, session: str) -> str:
     header: dict[str, object] = {"event": "Stop", "session": session, "start": 0, "end": 1}
     return Spool(home.paths.spool).add(header, b"{}\n")

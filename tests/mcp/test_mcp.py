@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-WORKING_TOOLS = {"working", "remember_now"}
-
 
 @pytest.fixture(autouse=True)
 def top(tmp_path: Path) -> Path:
@@ -71,8 +69,8 @@ def test_working_memory_lives_from_one_server_to_the_next(tmp_path: Path) -> Non
 def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == WORKING_TOOLS | {
-            "search", "read", "query", "why", "remember", "facts", "update", "forget",
+        assert set(tools) == {
+            "working", "remember_now", "search", "read", "query", "why", "remember", "facts", "update", "forget",
         }  # fmt: skip
         assert len(tools) == 10
         told = [[tool.name, tool.description, tool.input_schema] for tool in tools.values()]
@@ -226,18 +224,16 @@ def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
     drive(tmp_path, scenario)
 
 
-GREETING = {
-    "jsonrpc": "2.0", "id": 0, "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-}  # fmt: skip
-
-
 def server(tmp_path: Path, **options: Any) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [sys.executable, "-m", "memoria.cli", "mcp"], env=environment(tmp_path), cwd=tmp_path,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options,
     )  # fmt: skip
-    assert said(process, json.dumps(GREETING).encode() + b"\n")["id"] == 0
+    greeting = {
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }  # fmt: skip
+    assert said(process, json.dumps(greeting).encode() + b"\n")["id"] == 0
     return process
 
 
@@ -281,8 +277,6 @@ def test_a_server_holds_little_memory_also_after_the_first_call(tmp_path: Path, 
             result = ask(process, "tools/call", {"name": tool, "arguments": arguments[tool]})["result"]
             assert not result["isError"], result
         status = Path(f"/proc/{process.pid}/status").read_text()
-        assert process.stdin
-        process.stdin.close()
     assert int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) < (29_000 if tool else 18_000)
 
 
@@ -293,8 +287,6 @@ def test_what_is_no_request_of_ours_is_answered_in_the_protocols_own_words(tmp_p
         refused = said(process, b'[]\n\n{"jsonrpc": "2.0", "id": 3, "result": {}}\n')
         assert refused["error"]["code"] == -32600, "a list is no message"
         assert ask(process, "ping") == {"jsonrpc": "2.0", "id": "q", "result": {}}
-        assert process.stdin
-        process.stdin.close()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")

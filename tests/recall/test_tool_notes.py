@@ -169,6 +169,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PUSH = "Never run git push --force here, use --force-with-lease."
 AGAIN = 0.6 + layout.AGAIN
+NOT_THE_USERS = Document("d.md", "fact", "l-00000009", project=OWN, passages=(Passage(f"{PUSH} #ask", "correction"),))
 
 
 def force(paths: Paths, session: str = "s1", tool: str = "Bash", **more: Any) -> dict[str, Any]:
@@ -198,9 +199,6 @@ def test_over_a_rule_marked_or_given_twice_the_user_is_asked_once_a_session(worl
     shown_notes.ShownNotes(world.hints, "s1").record_compaction()
     assert "permissionDecision" not in force(world), "the note comes again, the question does not"
     assert "permissionDecision" in force(world, session="s2")
-
-
-NOT_THE_USERS = Document("d.md", "fact", "l-00000009", project=OWN, passages=(Passage(f"{PUSH} #ask", "correction"),))
 
 
 @pytest.mark.usefixtures("person")

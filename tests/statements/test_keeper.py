@@ -40,9 +40,8 @@ def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Pa
         assert (held.kind, held.origin, held.quote, held.seen) == ("correction", "user", "No, pnpm!", 1)
         assert "- [correction] Use pnpm, not npm." in logs(home)
         home.take([a_fact("Use pnpm, not npm.", "fact", day=2, origin="assistant")], "shop")
-        assert [(fact.kind, fact.origin, fact.quote) for fact in home.store.facts()] == [
-            ("correction", "user", "No, pnpm!")
-        ]
+        (held,) = home.store.facts()
+        assert (held.kind, held.origin, held.quote) == ("correction", "user", "No, pnpm!")
 
 
 def test_what_names_more_than_a_known_statement_repeats_it_not(tmp_path: Path) -> None:

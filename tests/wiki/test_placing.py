@@ -106,14 +106,12 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
     for day, title in ((17, "Door"), (18, "Gate")):
         wiki.log(entry(f"b{day}", day, learned=stated(f"The listener is called the {title} since {day}.")))
         wiki.compile([placed("port", title=title, aliases=["Door"])])
-        article = wiki.wiki.get(SLUG)
-        assert article
+        article = Article(SLUG, wiki.text(SLUG))
         assert (article.title, article.aliases) == ("Door", ["Port"]), "by one model once, then it is settled"
         assert article.last_day == f"2026-11-{day}"
     wiki.log(entry("c3", 19, learned=stated(*TIDES)))
     wiki.compile([placed("tides", "l-c30", "l-c31", title="Tides", aliases=["tides", "Ebb"])])
-    tides = wiki.wiki.get("concepts/tides")
-    assert tides
+    tides = Article("concepts/tides", wiki.text("concepts/tides"))
     assert tides.aliases == ["Ebb"], "the title is no other name of itself"
     assert "\n# Door\n" in wiki.text(SLUG)
 
@@ -180,8 +178,7 @@ def test_one_of_two_new_ones_that_say_the_same_is_placed_and_none_is_refused(wik
 ])  # fmt: skip
 def test_a_summary_stands_if_every_number_and_name_in_it_does(wiki: WikiHome, proposed: str, stands: bool) -> None:
     wiki.compile([{**PORT_PAGE, "summary": proposed}])
-    article = wiki.wiki.get(SLUG)
-    assert article
+    article = Article(SLUG, wiki.text(SLUG))
     assert (article.summary == proposed) == stands
     assert article.summary
     assert any("summary" in text for text in refused(wiki)) != stands
@@ -242,8 +239,7 @@ def test_what_took_the_place_of_a_topic_alone_is_no_second_statement_of_it(wiki:
 
 def test_a_persons_summary_stays(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
-    article = wiki.wiki.get(SLUG)
-    assert article
+    article = Article(SLUG, wiki.text(SLUG))
     wiki.edit(SLUG, f"\n{article.summary}\n", "\nMine, and 7 words of it.\n")
     wiki.log(entry("b2", 18, learned=stated("The host of the listener is local.")))
     wiki.compile([{**PORT_PAGE, "summary": "The host of the listener is local."}])
@@ -336,8 +332,7 @@ def test_a_summary_may_not_tell_what_ended_nor_stay_when_the_page_supports_it_no
     wiki.log(entry("c3", 18, learned=stated("Carts are kept in Postgres, and no longer in Redis.")))
     ends = [{"id": "l-b20", "by": "l-c30"}]
     wiki.compile([placed("carts", "l-c30", summary="Carts are kept in Redis.", ends=ends)])
-    article = wiki.wiki.get("concepts/carts")
-    assert article
+    article = Article("concepts/carts", wiki.text("concepts/carts"))
     assert article.summary != "Carts are kept in Redis."
     article.summarise("Carts were counted in 2019.")  # as an earlier version could
     wiki.wiki.path("concepts/carts").write_text(article.render())

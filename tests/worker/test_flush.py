@@ -141,10 +141,9 @@ def test_a_statement_that_nobody_could_ask_for_is_given_phrases_by_the_next_flus
     with Keeper.at(bench.home) as keeper:
         keeper.take(told)
     bench.job(line("Mend the harbour gauge and the harbour pump") + line("Done.", "assistant"))
-    asked = [{"id": fact.id, "asked_as": ["add a unit", "show a depth"]} for fact in told]
-    bench.flush(
-        {**ANSWER, "asked": [*asked, {"id": "l-unknown1", "asked_as": ["x y"]}, "no object", {"id": told[0].id}]}
-    )
+    asked: list[Any] = [{"id": fact.id, "asked_as": ["add a unit", "show a depth"]} for fact in told]
+    asked += [{"id": "l-unknown1", "asked_as": ["x y"]}, "no object", {"id": told[0].id}]
+    bench.flush({**ANSWER, "asked": asked})
     assert f"{told[0].id}* · " in bench.said()
     assert f"{told[1].id} · " in bench.said()
     with Keeper.at(bench.home) as keeper:
