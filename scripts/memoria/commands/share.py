@@ -22,7 +22,6 @@ from memoria.pages.refresh import renew
 from memoria.statements import shared
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.shared import Shared
 from memoria.wiki.folder import Wiki, find_slug
 
 OWN = "Statements"  # the heading of what is shared by itself
@@ -59,7 +58,7 @@ def _decide(home: Home, keeper: Keeper, place: Place, *, takes: bool) -> int:
     if not takes:
         print("Nothing of this repository's team is shown any more.")
         return 0
-    rows = [Shared(*row) for row in shared.read_all(home.paths)[place.git]["rows"]]
+    rows = shared.read_all(home.paths)[place.git]["rows"]
     print("".join(f"{row.who}: {row.text}\n" for row in rows), end="")
     print(f"{amount(len(rows), 'statement')} taken in; what its team merges on the default branch comes by itself.")
     if not rows:
@@ -92,12 +91,8 @@ def _share(
 ) -> int:
     redactor, view = Redactor(home.settings.redact_extra), Visibility(home.settings, home.paths)
     mine = [(heading, fact) for heading, fact in chosen if not fact.ended]
-    if held := [
-        fact.id
-        for each in mine
-        if any(team.may_hold_secret(text, redactor) for text in (each[0], each[1].content))
-        for fact in each[1:]
-    ]:
+    if held := [fact.id for heading, fact in mine
+                if any(team.may_hold_secret(text, redactor) for text in (heading, fact.content))]:  # fmt: skip
         raise ExpectedError(f"{', '.join(held)} may hold a secret; nothing was written.")
     if hidden := [fact.id for _, fact in mine if all(map(view.hides, fact.projects))]:
         raise ExpectedError(f"{', '.join(hidden)} belongs to an excluded project; nothing was written.")

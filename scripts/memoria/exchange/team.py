@@ -113,14 +113,13 @@ def ask(home: Home, cwd: str) -> None:
 
 def decide(home: Home, place: Place, *, takes: bool) -> None:
     """Note the user's yes or no for a repository."""
-    key, remotes = project.key_of(place.root, home.settings, home.paths) if takes else "", _remotes(place)
-    if remotes is None:
+    known, remotes = shared.read_all(home.paths), _remotes(place)
+    if takes and remotes is None:
         raise ExpectedError("Git cannot be asked about this repository; check that `git status` works here.")
-    about = {"root": place.root, "key": key, "remotes": remotes, "tree": "", "rows": []}
-    same = [
-        git for git, known in shared.read_all(home.paths).items() if not takes and known["remotes"] == remotes != ""
-    ]
-    _write(home, shared.read_all(home.paths) | dict.fromkeys((*same, place.git), about))
+    key = project.key_of(place.root, home.settings, home.paths) if takes else ""
+    about = {"root": place.root, "key": key, "remotes": remotes or "", "tree": "", "rows": []}
+    clones = [git for git, other in known.items() if not takes and remotes and other["remotes"] == remotes]
+    _write(home, known | dict.fromkeys((*clones, place.git), about))  # a no is one for all clones
     notices.tell(home.paths, NOTICE, "")
 
 
