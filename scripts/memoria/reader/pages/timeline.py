@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 
-from memoria.base import project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Booked
-from memoria.ground import clock
-from memoria.index.index import Index
+from memoria.ground import clock, home_files
 from memoria.reader import address
-from memoria.reader.catalog import slug_of
 from memoria.reader.site import Asked, Site, View, not_found
+from memoria.search.layout import block_ids
 from memoria.statements.fact import Fact
 from memoria.wiki.article_cache import Row
 
@@ -45,15 +45,13 @@ def days(site: Site) -> tuple[Day, ...]:
 
 def _citations(site: Site) -> dict[str, tuple[str, ...]]:
     """Return the slugs of the articles that may be shown and cite each entry, by the entry's id."""
-    rows = site.catalog.rows
-    with Index(site.home.paths.index) as index:
-        index.resolve(project.aliases(site.home.paths.projects))
-        index.sync(site.home.paths.home, tops=("knowledge",))
-        found = index.citations()
+    folder = Path(site.home.paths.knowledge)
     slugs: dict[str, set[str]] = {}
-    for ident, paths in found.items():
-        slugs.setdefault(site.catalog.entry_of(ident), set()).update(map(slug_of, paths))
-    return {entry: tuple(sorted(cited & rows.keys())) for entry, cited in slugs.items()}
+    for slug in site.catalog.rows:
+        with suppress(OSError):
+            for ident in block_ids(home_files.text(folder / f"{slug}.md", folder)):
+                slugs.setdefault(site.catalog.entry_of(ident), set()).add(slug)
+    return {entry: tuple(sorted(citing)) for entry, citing in slugs.items()}
 
 
 def _read_days(site: Site) -> tuple[Day, ...]:
