@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from memoria.base import project
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock
 from memoria.reader import address
-from memoria.reader.catalog import Catalog, change_time, slug_of
+from memoria.reader.catalog import change_time
 from memoria.reader.site import Asked, Site, View, not_found
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Json, objects
@@ -35,7 +34,6 @@ EVENTS = {
 }
 FENCE = "<memoria-notes"
 START = "SessionStart"
-_ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]*)\))?$")
 _SIDE = "agent-"  # how the name of a sub-agent's transcript begins
 
 
@@ -182,44 +180,18 @@ def show_seen(site: Site, asked: Asked) -> View:
         "more": more,
         "is_there": is_there,
         "events": EVENTS,
-        "path_of": lambda source: path_of(source, site.catalog),
         "local": site.home.zone.to_local,
     }
     return View("seen.html", "What Claude saw", values)
 
 
-def path_of(source: str, catalog: Catalog) -> str:
-    """Return the page of what a note comes from, ``""`` when it has none."""
-    anchor = source.rpartition("#^")[2]
-    if anchor.startswith("l-"):
-        return address.fact(anchor)
-    slug = slug_of(source.partition("#")[0])
-    if slug in catalog.rows:
-        return address.article(slug)
-    ident = anchor.removeprefix("e-").removeprefix("archive/")
-    return address.entry(ident) if ident in catalog.entries else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A note: what it is about, what it says and what it comes from."""
-
-    about: str
-    said: str
-    source: str
-
-
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What one event gave: a page as ``text``, or ``notes``; ``prompt`` is what was asked before it.
-
-    ``withheld``: why nothing of it is shown.
-    """
+    """What one event gave, as ``text``; ``prompt``: what was asked before it; ``withheld``: why nothing is shown."""
 
     event: str
     time: datetime | None
     text: str = ""
-    notes: tuple[Note, ...] = ()
     prompt: str = ""
     withheld: str = ""
 
@@ -270,9 +242,4 @@ def _event_view(
     if withheld:
         return Given(event, time, withheld=withheld)
     text = site.redact(screen.tombstones.purge(text))
-    if event == START:
-        return Given(event, time, text)
-    prompt = site.redact(asked.text) if asked else ""
-    rows = filter(None, map(_ROW.match, text.split("\n")))
-    notes = tuple(Note(row["about"], row["said"], row["source"] or "") for row in rows)
-    return Given(event, time, "" if notes else text, notes, prompt)
+    return Given(event, time, text, site.redact(asked.text) if asked else "")
