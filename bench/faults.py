@@ -336,7 +336,7 @@ SCENARIOS = {
     "flush": _verb("flush", "--now", before=_spooled),
     "observe": _verb("observe", before=_answered),
     "compile": _verb("compile", before=_flushed),
-    "index": _verb("search", "--rebuild", "room", before=_flushed),
+    "index": _verb("search", "--wait", "room", before=_flushed),
     "verify --repair": _verb("verify", "--repair", before=_unheard),
     "ingest": _verb("ingest", "--yes", before=_unheard),
     "forget": _verb("forget", SPENT, "--as", "text", "--yes", before=_to_forget, after=_forgotten),

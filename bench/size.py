@@ -5,7 +5,7 @@
 A session has a transcript of 24 turns and 16 KB, its archived turns, and an entry with eight statements (5 KB of
 Markdown); every tenth day has an article of the statements of each session. Its words are drawn by Zipf's law, or with
 ``--corpus`` from the turns of a ``corpus.jsonl`` (``retrieval.py``), whose sizes on disk are nearer to real ones. Each
-step runs as a process of its own, as the user has it: rebuild, a first and a second ``verify``, ``lint``, and a search.
+step runs as a process of its own, as the user has it: index, a first and a second ``verify``, ``lint``, and a search.
 Prints the processor time in seconds (of the search the median of ten, less that of ``memoria --version``), the most
 memory that it took, the bytes on disk, and the exponent by which each grows from the first size to the last (1:
 linear).
@@ -167,7 +167,7 @@ def measure(count: int, corpus: Path | None) -> dict[str, float]:
 
 
 _STEPS = {
-    "rebuild": ("search", "--rebuild", "word"),
+    "index": ("search", "--wait", "word"),
     "verify": ("verify",),
     "verify again": ("verify",),
     "lint": ("lint",),

@@ -48,8 +48,10 @@ def renew(home: WikiHome) -> None:
 
 def found(home: WikiHome, query: str, kind: str = "entry", *, anew: bool = False) -> list[str]:
     """Return the titles and passages that a search finds."""
+    if anew:
+        Path(home.home.paths.index).unlink()
     with Index(home.home.paths.index) as index:
-        sources.refresh(index, home.home.paths, anew=anew)
+        sources.refresh(index, home.home.paths)
         return [text for hit in index.search(query, kinds=(kind,)) for text in (hit.title, *hit.passages)]
 
 

@@ -59,7 +59,6 @@ def test_archived_turns_are_found_and_read_once(world: Paths, monkeypatch: pytes
         assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
         monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
         assert sources.refresh(index, world) == 0
-        assert sources.refresh(index, world, anew=True) == len(index) > 0
 
 
 def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world: Paths) -> None:
@@ -78,7 +77,7 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
         assert Path(world.named).is_file()
         assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
         log.rename(log.with_name("2026-11-19.md"))  # what was archived keeps its day
-        sources.refresh(index, world, anew=True)
+        sources.refresh(index, world)
         assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
         (hit,) = index.search("restart the relay", kinds=("turn",))
         assert "The gauge is fine." in hit.passages[0]
@@ -95,8 +94,8 @@ def test_a_rebuild_lists_the_archive_no_oftener_for_more_entries(world: Paths, m
         for number in entries:
             Archive.of(world, 1).keep(f"entry{number:03d}", date(2026, 11, 20), turns("I love pangolins"))
         listings.clear()
-        with Index(world.index) as index:
-            sources.refresh(index, world, anew=True)
+        with Index(":memory:") as index:
+            sources.refresh(index, world)
         return listings.count(world.archive)
 
     monkeypatch.setattr(os, "listdir", counted)

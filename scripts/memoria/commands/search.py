@@ -15,7 +15,7 @@ from typing import Any
 
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
-from memoria.ground import locks, printable, projects
+from memoria.ground import locks, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
@@ -36,20 +36,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=layout.KINDS, action="append", help="only this kind; may be repeated")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--wait", action="store_true", help="bring the index up to date first, however long it takes")
-    parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Search and print; return 0 even if nothing is found."""
     query = " ".join(args.words)
-    if not (query or args.wait or args.rebuild):
+    if not (query or args.wait):
         raise ExpectedError('There is nothing to search for. Usage: memoria search "words"')
     if args.k < 1:
         raise ExpectedError("-k is the maximum number of results, and at least 1.")
-    if args.rebuild:
-        with Index(home.paths.index) as index:
-            sources.refresh(index, home.paths, anew=True)
-            print(f"{printable.amount(len(index), 'document')} indexed", file=sys.stderr)
     if args.wait:
         _wait(home)
     if query:

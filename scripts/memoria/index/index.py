@@ -17,7 +17,7 @@ import time
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -140,26 +140,16 @@ class Index(AbstractContextManager["Index"]):
         more: Mapping[str, Stamped] | None = None,
         *,
         ended: Ended = NOTHING,
-        tops: Collection[str] = documents.TOPS,
         until: float = math.inf,
-        anew: bool = False,
     ) -> int:
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
         A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
-        ``more`` is read when its stamp has changed; None leaves such sources as they are. ``tops``: the folders to look
-        at. ``until``: when to leave the rest for the next time (``time.monotonic()``). ``anew``: empty the index first,
-        in the same transaction, so that readers see the old one until it is complete. No error of the index itself is
-        raised: a corrupt index is created again, and one that another process has locked is left for the next time.
+        ``more`` is read when its stamp has changed; None leaves such sources as they are. ``until``: when to leave the
+        rest for the next time (``time.monotonic()``). No error of the index itself is raised: a corrupt index is
+        created again, and one that another process has locked is left for the next time.
         """
-
-        def work() -> int:
-            with self._transaction() if anew else nullcontext():
-                if anew:
-                    self._clear()
-                return self._sync(Path(home), more, ended, tops, until)
-
-        return self._guard(work)
+        return self._guard(lambda: self._sync(Path(home), more, ended, until))
 
     def search(
         self,
@@ -183,20 +173,6 @@ class Index(AbstractContextManager["Index"]):
         except sqlite3.Error as error:
             log.warning("search: nothing was found, because %s", error)
             return []
-
-    def citations(self) -> dict[str, set[str]]:
-        """Return the paths of the articles that cite each statement or entry, by block id."""
-        rows = self._db.execute(
-            "SELECT path, text FROM documents"
-            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
-            " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^%'",
-            (layout.SHIFT, layout.SHIFT),
-        )
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for path, text in rows:
-            for ident in layout.block_ids(text):
-                found[ident].add(path)
-        return dict(found)
 
     def prepare(self, labels: Collection[str], write: Callable[[list[str]], object]) -> None:
         """Have ``write`` write what stands under these labels, unless that was done since a document changed."""
@@ -249,22 +225,17 @@ class Index(AbstractContextManager["Index"]):
         """Wait no longer than this for what another process writes."""
         self._db.execute(f"PRAGMA busy_timeout = {round(1000 * wait_s)}")
 
-    def _sync(
-        self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str], until: float
-    ) -> int:
+    def _sync(self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, until: float) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = dict(documents.files(home, tops, ended))
+        found = dict(documents.files(home, ended=ended))
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}
         stale += [name for name, (stamp, _) in further.items() if known.get(name) != stamp]
-        looked_at = tuple(f"{top}/" for top in tops)
-        gone = [
-            name
-            for name in sorted(known.keys() - found.keys())
-            if name.startswith(looked_at) or (more is not None and name.partition("/")[0] not in documents.TOPS)
-        ]
+        gone = sorted(known.keys() - found.keys())
+        if more is None:
+            gone = [name for name in gone if name.partition("/")[0] in documents.TOPS]
         if gone:
             with self._transaction():
                 changed += sum(self._forget(name) for name in gone)

@@ -38,8 +38,8 @@ from memoria.transcripts.archive import Archive, Kept
 log = logging.getLogger(__name__)
 
 
-def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = math.inf) -> int:
-    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised.
+def refresh(index: Index, paths: Paths, *, until: float = math.inf) -> int:
+    """Bring the index up to date; return how many documents changed. No file's error is raised.
 
     What is left out after ``until`` (``time.monotonic()``) waits for the next time; ``index.is_whole`` is False then.
     """
@@ -50,7 +50,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     if (team := Path(paths.team)).exists():
         status = team.stat()
         more["team"] = (status.st_mtime_ns, status.st_size), partial(_shared, paths)
-    changed = index.sync(paths.home, more, ended=ended, until=until, anew=anew)
+    changed = index.sync(paths.home, more, ended=ended, until=until)
     if index.is_whole:
         index.prepare(naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)))
     return changed
