@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -415,13 +415,14 @@ class Records(AbstractContextManager["Records"]):
         """Record that a file was looked at."""
         self.db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (file, stamp))
 
-    def miss(self, shown: Shown, machine: str) -> None:
-        """Record that a file holds an id no more, which is deleted."""
-        record = self.standing(shown.id)
-        if record and record.text is not None:
-            over = self.replaces(shown.id, shown.dots) if record.kind == ITEM else shown.dots
-            record = self.put(shown.id, record.kind, None, over, machine=machine)
-        self.show(shown.id, shown.file, GONE, record.dots if record else ())
+    def miss(self, gone: Sequence[Shown], machine: str) -> None:
+        """Record that files hold these ids no more, which are deleted."""
+        for shown, record in [(shown, self.standing(shown.id)) for shown in gone]:  # before others stand under an id
+            last = record
+            if record and record.text is not None:
+                over = self.replaces(shown.id, shown.dots) if record.kind == ITEM else shown.dots
+                last = self.put(shown.id, record.kind, None, over, machine=machine)
+            self.show(shown.id, shown.file, GONE, last.dots if last else ())
 
     def unshow(self, ident: str) -> None:
         """Record that no file was ever seen to hold an id, or a part of it."""

@@ -262,8 +262,7 @@ class Round:
             asked |= {shown.file for shown in missing} if count > SHARE * held else set()
         self._held += [shown for shown in missing if shown.file in asked]
         if gone := [shown for shown in missing if shown.file not in asked]:
-            for shown in sorted(gone, key=lambda shown: not self.records.firsts(shown.id)):  # second wordings first
-                self.records.miss(shown, label())
+            self.records.miss(gone, label())
             self.keeper.store.drop({shown.id for shown in gone})
 
     def apply(self) -> list[str]:
@@ -365,8 +364,7 @@ def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: C
                         records.part(name)
                     records.put(ident, FORGET, text or None, records.dots(ident), machine=label())
                 records.unshow(ident)
-            for shown in [each for file in files for each in records.views(file).values()]:
-                records.miss(shown, label())
+            records.miss([each for file in files for each in records.views(file).values()], label())
             for name in filter(names, records.names()):
                 records.put(nameless_id(name), FORGET, None, (), machine=label())
                 records.unshow(name)
