@@ -18,10 +18,8 @@ from memoria.transcripts.turn import Turn
 
 DAY = date(2026, 11, 21)
 CAP = 1_000_000
-SAID = Turn(
-    "u1", "user", "Fix the race — bitte ✓", time=datetime(2026, 11, 21, 9, 30, tzinfo=UTC), cwd="/p", branch="b"
-)
-DONE = Turn("a1", "assistant", "", tools=("Bash: pytest -q (exit 0)", "Edit: a.py"), branch="m")
+SAID = Turn("u1", "user", "Fix the race — bitte ✓", time=datetime(2026, 11, 21, 9, 30, tzinfo=UTC), cwd="/p")
+DONE = Turn("a1", "assistant", "", tools=("Bash: pytest -q (exit 0)", "Edit: a.py"))
 
 
 def archive(tmp_path: Path, cap: int = CAP) -> Archive:

@@ -79,7 +79,7 @@ def lines_of(path: Path) -> list[bytes]:
 def shown(turns: list[Turn]) -> Iterator[str]:
     """All that is known of turns, and what a model is told of them."""
     for turn in turns:
-        about = (turn.role, turn.key, turn.time and turn.time.isoformat(), turn.cwd, turn.branch, *turn.uses)
+        about = (turn.role, turn.key, turn.time and turn.time.isoformat(), turn.cwd, *turn.uses)
         yield " | ".join(map(str, about))
         yield from [f"    {row}" for row in turn.text.splitlines()] + [f"  * {row}" for row in turn.tools]
     for part in steps(exchanges(turns)):

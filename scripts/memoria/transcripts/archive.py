@@ -191,7 +191,6 @@ def turn_of(row: dict[str, Any]) -> Turn:
         tools=tuple(map(str, row.get("tools", ()))),
         time=clock.parse(row.get("time")),
         cwd=str(row.get("cwd", "")),
-        branch=str(row.get("branch", "")),
     )
 
 

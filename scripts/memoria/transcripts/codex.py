@@ -94,7 +94,7 @@ class Decoder:
     """Reads the lines of one rollout, or a part of them, in their order; knows the folder from the lines before."""
 
     def __init__(self) -> None:
-        self._session = self._cwd = self._branch = ""
+        self._session = self._cwd = ""
         self._is_side = False
         self._number = 0
         self._began = ""
@@ -131,7 +131,6 @@ class Decoder:
             self._began = _text(meta, "timestamp")
             self._is_side = "subagent" in json.dumps(meta.get("source", "")) + _text(meta, "thread_source")
         self._cwd = _text(meta, "cwd") or self._cwd
-        self._branch = _text(_record(meta, "git"), "branch") or self._branch
 
     def _item(self, item: Json, time: str, ident: str) -> Iterator[Json]:
         kind = _text(item, "type")
@@ -171,7 +170,6 @@ class Decoder:
             "timestamp": time,
             "sessionId": self._session,
             "cwd": self._cwd,
-            "gitBranch": self._branch,
             "isSidechain": self._is_side,
             "message": {"content": content},
             **more,

@@ -42,7 +42,6 @@ class Turn:
     tools: tuple[str, ...] = ()
     time: datetime | None = None
     cwd: str = ""
-    branch: str = ""
     uses: tuple[str, ...] = ()  # ids of the tool uses that ``tools`` describes, or whose errors an error tells
 
     @property

@@ -304,7 +304,6 @@ def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] =
         tools=tools,
         time=clock.parse(value.get("timestamp")),
         cwd=_string(value, "cwd"),
-        branch=_string(value, "gitBranch"),
     )
 
 
