@@ -20,8 +20,8 @@ def call(dollars: float, tokens: int = 1000, model: str = "claude:haiku", projec
 
 
 def test_a_call_over_the_days_budget_waits_for_the_users_midnight() -> None:
-    limits = Limits(1, 0.5, VIENNA)
-    check([(NOON, call(0.5))], NOON, limits, 0.5)  # just what is left, and just what one may cost
+    limits = Limits(1, VIENNA)
+    check([(NOON, call(0.5))], NOON, limits, 0.5)  # just what is left
     with pytest.raises(OverBudgetError, match="2026-11-22 00:00") as refused:
         check([(NOON, call(0.8))], NOON, limits, 0.3)
     assert refused.value.until == datetime(2026, 11, 21, 23, tzinfo=UTC)
@@ -29,21 +29,20 @@ def test_a_call_over_the_days_budget_waits_for_the_users_midnight() -> None:
     with pytest.raises(
         OverBudgetError, match=r"today's \$0\.00096 and the next call's \$0\.000154 would exceed .*\$0\.001\b"
     ):
-        check([(NOON, call(0.00096))], NOON, Limits(0.001, 0.5, VIENNA), 0.000154)
+        check([(NOON, call(0.00096))], NOON, Limits(0.001, VIENNA), 0.000154)
 
 
 def test_a_day_is_the_users_and_a_clock_set_back_does_not_open_the_purse() -> None:
     late = datetime(2026, 11, 20, 22, 59, tzinfo=UTC)  # 23:59 in Vienna
-    check([(late, call(5))], NOON, Limits(1, 0, VIENNA), 0)
+    check([(late, call(5))], NOON, Limits(1, VIENNA), 0)
     for when in (late + timedelta(minutes=1), NOON + timedelta(days=1)):
         with pytest.raises(OverBudgetError, match=r"today's \$5.00 and one more call would exceed"):
-            check([(when, call(5))], NOON, Limits(1, 0, VIENNA), 0)
+            check([(when, call(5))], NOON, Limits(1, VIENNA), 0)
 
 
-@pytest.mark.parametrize(("daily", "most"), [(10.0, 0.2), (0.2, 0.0)])
-def test_a_call_that_will_never_fit_says_so_and_names_no_time(daily: float, most: float) -> None:
+def test_a_call_that_will_never_fit_says_so_and_names_no_time() -> None:
     with pytest.raises(OverBudgetError, match="raise it") as refused:
-        check([], NOON, Limits(daily, most, VIENNA), 0.3)
+        check([], NOON, Limits(0.2, VIENNA), 0.3)
     assert refused.value.until is None
 
 

@@ -253,7 +253,6 @@ class Settings:
     flush_idle_min = 120  # after which a session that never ended is summarised
     transcript_wait_s = 10.0  # for a transcript that the client has not written yet
     page_chars = 9_500  # given to a new session; the client cuts at 10,000
-    call_budget_usd = 0.25  # that one call may cost, by estimate
     search_wait_s = 0.5  # that a search brings the index up to date before it answers from what is there
     log_bytes = 1_000_000  # at which a log file is rotated
 

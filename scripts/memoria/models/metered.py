@@ -32,10 +32,9 @@ CHARS_PER_TOKEN = 3  # of English and code, a conservative value (Anthropic's do
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What calls may cost, in dollars, per user's day and per call; 0 means no limit."""
+    """What calls may cost, in dollars, per user's day; 0 means no limit."""
 
     daily_usd: float = 0.0
-    call_usd: float = 0.0
     zone: clock.Zone = field(default_factory=clock.Zone)
 
 
@@ -65,7 +64,7 @@ class Metered:
         """Return the model that the home's settings name, within its budget."""
         settings = home.settings
         model = protocol.from_settings(settings, home.paths)
-        limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
+        limits = Limits(settings.daily_budget_usd, home.zone)
         return cls(model, ledger, Path(home.paths.model_lock), settings.retry_s, limits)
 
     @property
@@ -154,20 +153,15 @@ def check(calls: Iterable[Paid], now: datetime, limits: Limits, estimate_usd: fl
     """
     start, end = day_bounds(now, limits.zone)
     spent = sum(call.cost_usd for when, call in calls if when >= start)
-    if limits.call_usd and estimate_usd > limits.call_usd:
-        raise OverBudgetError(_overrun("call_budget_usd", estimate_usd, limits.call_usd), None)
     if not limits.daily_usd or spent + estimate_usd <= limits.daily_usd:
         return
     if estimate_usd > limits.daily_usd:
-        raise OverBudgetError(_overrun("daily_budget_usd", estimate_usd, limits.daily_usd), None)
+        cost, limit = dollars(estimate_usd), dollars(limits.daily_usd)
+        raise OverBudgetError(f"one call would cost about {cost}, over daily_budget_usd ({limit}); raise it", None)
     further = f" and the next call's {dollars(estimate_usd)}" if estimate_usd else " and one more call"
     waits = f"the work waits until {limits.zone.to_local(end):%Y-%m-%d %H:%M}"
     reason = f"today's {dollars(spent)}{further} would exceed daily_budget_usd ({dollars(limits.daily_usd)}); {waits}"
     raise OverBudgetError(reason, end)
-
-
-def _overrun(setting: str, estimate_usd: float, limit: float) -> str:
-    return f"one call would cost about {dollars(estimate_usd)}, over {setting} ({dollars(limit)}); raise it"
 
 
 def day_bounds(now: datetime, zone: Zone) -> tuple[datetime, datetime]:
