@@ -29,9 +29,7 @@ def test_nothing_good_in_a_malformed_answer_is_lost(ledger: Ledger, fault: Fault
 @pytest.mark.parametrize("task", GOOD)
 def test_a_good_answer_stays_as_it_is(task: str) -> None:
     fault = next(fault for fault in FAULTS if fault.task == task)
-    read = answer.read(json.dumps(GOOD[task]), fault.prompt)
-    assert holds(read, GOOD[task])
-    assert task == "flush" or answer.read(json.dumps(GOOD[task]["places"]), fault.prompt)["places"] == read["places"]
+    assert holds(answer.read(json.dumps(GOOD[task]), fault.prompt), GOOD[task])
 
 
 def test_a_second_attempt_is_told_what_was_wrong_with_the_first(ledger: Ledger) -> None:

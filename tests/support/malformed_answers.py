@@ -156,7 +156,7 @@ def _compile() -> list[Fault]:
         _data("compile", "ids as numbers", _with("compile", places=[{**places[0], "id": 1}, places[1]])),
         _data("compile", "a link is a slug", _with("compile", links=["worker"])),
         _data("compile", "an article is its slug", _with("compile", articles=[article["slug"]])),
-        _data("compile", "a bare list", places, {"places": places}),
+        _data("compile", "a bare list", places),
         _data("compile", "a bare place", places[0]),
         Fault("compile", "a place a line", "\n".join(json.dumps(place) for place in places), COMPILE),
         Fault("compile", "cut off after a place", _json(COMPILE)[:120], COMPILE, again=True),

@@ -28,7 +28,7 @@ def read(text: str, prompt: Prompt) -> JsonObject:
     if not text.strip():
         raise BadAnswerError("The model's answer is empty.")
     schema = prompt.schema
-    values = sorted((_to_object(value, schema) for value in _values(text)), key=lambda value: _fit(value, schema))
+    values = sorted(_values(text), key=lambda value: _fit(value, schema))
     if not values:
         raise BadAnswerError(f"The model's answer holds no JSON object that is whole; it begins {text.strip()[:60]!r}.")
     return check(values[-1], schema)
@@ -119,13 +119,6 @@ def _no_constant(name: str) -> float:
 def _fit(value: Any, schema: JsonObject) -> tuple[int, int]:
     """Return how many of the schema's names a value has, and its length, which decides between equals."""
     return sum(name in value for name in schema["properties"]), len(str(value))
-
-
-def _to_object(value: Any, schema: JsonObject) -> Any:
-    """Return a value as the object that is asked for: a bare list is the one list that the schema requires."""
-    required = schema.get("required", ())
-    is_list = len(required) == 1 and schema["properties"][required[0]].get("type") == "array"
-    return {required[0]: value} if isinstance(value, list) and is_list else value
 
 
 def _clean(value: Any) -> Any:
