@@ -49,20 +49,20 @@ class Running:
     port: int
     key: str
 
-    def address(self, path: str) -> str:
-        """Return an address that lets a browser in, once, and shows a path."""
-        query = urlencode({"ticket": security.ticket(self.key), "to": path})
+    def address(self) -> str:
+        """Return an address that lets a browser in, once."""
+        query = urlencode({"ticket": security.ticket(self.key)})
         return f"http://{security.HOST}:{self.port}{security.ENTER}?{query}"
 
 
-def serve(home: Home, *, port: int, path: str, has_browser: bool) -> None:
+def serve(home: Home, *, port: int, has_browser: bool) -> None:
     """Serve a home until it is stopped; when it is served already, open a page of that server and return.
 
-    ``port`` 0 is any free one; ``path`` is the page to open first. Raise ExpectedError when the port cannot be used.
+    ``port`` 0 is any free one. Raise ExpectedError when the port cannot be used.
     """
     with locks.take(Path(home.paths.reader_lock)) as mine:
         if not mine:
-            address = _find_running(home).address(path)
+            address = _find_running(home).address()
             _say(address)
             if has_browser and _has_desktop():
                 webbrowser.open(address)
@@ -71,13 +71,13 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool) -> None:
         running = Running(listener.getsockname()[1], secrets.token_hex(32))
         place = Path(home.paths.reader)
         try:
-            _serve(home, listener, running, path, has_browser)
+            _serve(home, listener, running, has_browser)
         finally:
             place.unlink(missing_ok=True)
             listener.close()
 
 
-def _serve(home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool) -> None:
+def _serve(home: Home, listener: socket.socket, running: Running, has_browser: bool) -> None:
     def touch() -> None:
         server.touch()
 
@@ -89,7 +89,7 @@ def _serve(home: Home, listener: socket.socket, running: Running, path: str, has
 
     def announce() -> None:
         files.replace(Path(home.paths.reader), json.dumps({"port": running.port, "key": running.key}), mode=PRIVATE)
-        address = running.address(path)
+        address = running.address()
         _say(address)
         if has_browser and _has_desktop():  # in a thread: a browser may wait for the page, or be waited for
             threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()

@@ -58,12 +58,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first lines say: the session's id, its working folder, how it was started (``cli``), and when."""
+    """What the first lines say: the session's id, its working folder, and how it was started (``cli``)."""
 
     session: str
     cwd: str = ""
     entrypoint: str = ""
-    began: str = ""  # ISO 8601
 
 
 def folder(environ: Mapping[str, str]) -> Path:
@@ -115,15 +114,14 @@ def head(path: Path) -> Head:
     sub-agent's file belongs to the session that its lines name.
     """
     session = "" if _is_side(path) else path.stem
-    cwd = entrypoint = began = ""
+    cwd = entrypoint = ""
     with path.open("rb") as file:
         while not (session and cwd) and file.tell() < HEAD_BYTES and (line := file.readline(HEAD_BYTES)):
             for value in objects(line):
                 session = session or _text(value.get("sessionId"))
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
-                began = began or _text(value.get("timestamp"))
-    return Head(session or path.stem, cwd, entrypoint, began)
+    return Head(session or path.stem, cwd, entrypoint)
 
 
 def lines(path: Path) -> Iterator[bytes]:
