@@ -22,7 +22,7 @@ from pathlib import Path
 
 from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links
 from memoria.audit.receipt import not_understood
-from memoria.base import interpreter, invocation, user_environment
+from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
@@ -54,7 +54,6 @@ SYNCED = re.compile(  # how the folders of sync services are called
     r"|syncthing)\b",
     re.IGNORECASE,
 )
-PLUGINS = "plugins/cache/*/memoria/*"  # where the client copies a plugin that is installed from the path of a clone
 SYNC_MARKERS = (".stfolder", ".dropbox", ".dropbox.cache", ".nextcloudsync.log", ".sync")
 
 
@@ -226,10 +225,6 @@ def check_home(home: Home) -> Findings:
                       f"{invocation.command('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", BROKEN if Path(home.paths.gone).exists() else NOTE, text, remedy)
-    for copy in sorted(Path(user_environment.config_folder(os.environ)).glob(PLUGINS)):
-        if places.holds_memory(str(copy)):
-            yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
-                          f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
 
 
 def check_files(home: Home) -> Findings:
