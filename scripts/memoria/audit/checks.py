@@ -21,7 +21,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links
-from memoria.audit.receipt import not_understood
 from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.base.visibility import Visibility
@@ -335,16 +334,3 @@ def check_jobs(home: Home) -> Findings:
         yield Finding("jobs", NOTE, told, f"{invocation.command('status')} says why, and what to do")
     else:
         yield Finding("jobs", OK, told)
-
-
-def check_understood(home: Home) -> Findings:
-    """Check whether every line that may hold words was understood, in the transcripts compared so far."""
-    with closing(Ledger(home.paths)) as ledger:
-        compared = [(path, fates) for path, (_, fates) in ledger.check_results().items()]
-    unknown = not_understood(compared)
-    for one in unknown:
-        told = f"{printable.amount(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"
-        remedy = f"update memoria: it may be too old; {invocation.command('verify --all')} looks again"
-        yield Finding("transcripts", NOTE, told, remedy)
-    if compared and not unknown:
-        yield Finding("transcripts", OK, "every line that may hold words was understood")

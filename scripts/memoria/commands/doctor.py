@@ -148,5 +148,5 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     _settings, checks.check_excluded, checks.check_forgotten, checks.check_home, checks.check_files, checks.check_hooks,
     checks.check_firing, checks.check_pythons, checks.check_client,
     checks.check_disk, checks.check_lock, checks.check_synced, checks.check_jobs,
-    checks.check_understood, check_memory_server, check_redis,
+    check_memory_server, check_redis,
 )  # fmt: skip
