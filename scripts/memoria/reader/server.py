@@ -62,10 +62,7 @@ def serve(home: Home, *, port: int, has_browser: bool) -> None:
     """
     with locks.take(Path(home.paths.reader_lock)) as mine:
         if not mine:
-            address = _find_running(home).address()
-            _say(address)
-            if has_browser and _has_desktop():
-                webbrowser.open(address)
+            _show(_find_running(home).address(), has_browser)
             return
         listener = _listener(port)
         running = Running(listener.getsockname()[1], secrets.token_hex(32))
@@ -89,10 +86,8 @@ def _serve(home: Home, listener: socket.socket, running: Running, has_browser: b
 
     def announce() -> None:
         files.replace(Path(home.paths.reader), json.dumps({"port": running.port, "key": running.key}), mode=PRIVATE)
-        address = running.address()
-        _say(address)
-        if has_browser and _has_desktop():  # in a thread: a browser may wait for the page, or be waited for
-            threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()
+        # in a thread: a browser may wait for the page, or be waited for
+        threading.Thread(target=_show, args=(running.address(), has_browser), name="browser", daemon=True).start()
 
     server = _Server(config, announce)
     server.run(sockets=[listener])
@@ -146,9 +141,11 @@ def _find_running(home: Home) -> Running:
     raise ExpectedError("memoria is open already and does not say where; stop that one and try again.")
 
 
-def _say(address: str) -> None:
+def _show(address: str, has_browser: bool) -> None:
     sys.stdout.write(f"memoria is open: {address}\nCtrl-C ends it. The address works once, for ten minutes.\n")
     sys.stdout.flush()
+    if has_browser and _has_desktop():
+        webbrowser.open(address)
 
 
 def _has_desktop() -> bool:
