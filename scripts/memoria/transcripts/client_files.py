@@ -118,9 +118,9 @@ def head(path: Path) -> Head:
     with path.open("rb") as file:
         while not (session and cwd) and file.tell() < HEAD_BYTES and (line := file.readline(HEAD_BYTES)):
             for value in objects(line):
-                session = session or _text(value.get("sessionId"))
-                cwd = cwd or _text(value.get("cwd"))
-                entrypoint = entrypoint or _text(value.get("entrypoint"))
+                session = session or text_of(value, "sessionId")
+                cwd = cwd or text_of(value, "cwd")
+                entrypoint = entrypoint or text_of(value, "entrypoint")
     return Head(session or path.stem, cwd, entrypoint)
 
 
@@ -136,8 +136,10 @@ def cwds(path: Path) -> Iterator[str]:
         yield from cursor.folders(line)
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def text_of(value: Any, name: str) -> str:
+    """Return the text under a key, ``""`` when there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def moment(text: str, zone: clock.Zone, now: datetime) -> float:

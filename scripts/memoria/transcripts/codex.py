@@ -22,7 +22,7 @@ from typing import Any
 
 from memoria.ground.files import sha256
 from memoria.transcripts import client_files
-from memoria.transcripts.client_files import Found, Head, Json, objects
+from memoria.transcripts.client_files import Found, Head, Json, objects, text_of
 
 INTERRUPTED = "(the user interrupted Codex here)"
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
@@ -57,7 +57,7 @@ def head(path: Path) -> Head:
     """Return what the first line says; a rollout is called as its file is."""
     with path.open("rb") as file:
         meta = _meta(next(iter(objects(file.readline(client_files.HEAD_BYTES))), {}))
-    return Head(_session(path), _text(meta, "cwd"), _text(meta, "originator"))
+    return Head(_session(path), text_of(meta, "cwd"), text_of(meta, "originator"))
 
 
 def _rollouts(root: Path) -> Iterator[Path]:
@@ -110,16 +110,16 @@ class Decoder:
                 yield from self._value(value, sha256(line))
 
     def _value(self, value: Json, digest: str) -> Iterator[Json]:
-        kind, time = _text(value, "type"), _text(value, "timestamp")
+        kind, time = text_of(value, "type"), text_of(value, "timestamp")
         payload = _record(value, "payload")
         if kind == "session_meta" or (not kind and "timestamp" in value):
             self._begin(_meta(value))
         elif kind == "turn_context":
-            self._cwd = _text(payload, "cwd") or self._cwd
+            self._cwd = text_of(payload, "cwd") or self._cwd
         elif kind == "response_item":
-            yield from self._item(payload, time, _text(payload, "id") or digest)
-        elif kind == "event_msg" and _text(payload, "type") == "turn_aborted":
-            if _text(payload, "reason") in ("", "interrupted"):
+            yield from self._item(payload, time, text_of(payload, "id") or digest)
+        elif kind == "event_msg" and text_of(payload, "type") == "turn_aborted":
+            if text_of(payload, "reason") in ("", "interrupted"):
                 yield self._line("memoria-note", digest, time, text=INTERRUPTED)
         elif kind in _ITEMS and not payload:  # before 0.31; two lines may be the same there, and have no time
             yield from self._item(value, self._began, f"{self._session}:{self._number}")
@@ -127,21 +127,21 @@ class Decoder:
     def _begin(self, meta: Json) -> None:
         """Take in what a session's first line says; in a fork the line of the session it came from follows."""
         if not self._session:
-            self._session = _text(meta, "id")
-            self._began = _text(meta, "timestamp")
-            self._is_side = "subagent" in json.dumps(meta.get("source", "")) + _text(meta, "thread_source")
-        self._cwd = _text(meta, "cwd") or self._cwd
+            self._session = text_of(meta, "id")
+            self._began = text_of(meta, "timestamp")
+            self._is_side = "subagent" in json.dumps(meta.get("source", "")) + text_of(meta, "thread_source")
+        self._cwd = text_of(meta, "cwd") or self._cwd
 
     def _item(self, item: Json, time: str, ident: str) -> Iterator[Json]:
-        kind = _text(item, "type")
+        kind = text_of(item, "type")
         if kind == "message":
             yield from self._message(item, time, ident)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            call, failure = _text(item, "call_id"), _failure(item.get("output"))  # of the output nothing else is kept
+            call, failure = text_of(item, "call_id"), _failure(item.get("output"))  # of the output nothing else is kept
             block = {"type": "tool_result", "tool_use_id": call, "is_error": bool(failure), "content": failure}
             yield self._line("user", f"{call or ident}#output", time, [block])
         elif kind in _ITEMS:
-            call = _text(item, "call_id") or ident
+            call = text_of(item, "call_id") or ident
             blocks = [
                 {"type": "tool_use", "id": f"{call}.{number}" if number else call, "name": name, "input": given}
                 for number, (name, given) in enumerate(_uses(kind, item))
@@ -149,16 +149,16 @@ class Decoder:
             yield self._line("assistant", call, time, blocks)
 
     def _message(self, item: Json, time: str, ident: str) -> Iterator[Json]:
-        role = _text(item, "role")
+        role = text_of(item, "role")
         parts = _records(item, "content")
         if role == "assistant":
-            said = "\n\n".join(_text(part, "text") for part in parts)
+            said = "\n\n".join(text_of(part, "text") for part in parts)
             yield self._line("assistant", ident, time, [{"type": "text", "text": said}])
         elif role == "user":
             blocks = [block for part in parts if (block := _typed_block(part))]
             if blocks:
                 yield self._line("user", ident, time, blocks, promptSource="typed")
-            shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(_text(part, "text"))))
+            shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(text_of(part, "text"))))
             if shell:
                 yield self._line("memoria-note", f"{ident}#shell", time, text=f"(the user ran in the shell: {shell})")
 
@@ -178,9 +178,9 @@ class Decoder:
 
 def _typed_block(part: Json) -> Json | None:
     """Return what a person typed or pasted of a message's content, None when Codex wrote it."""
-    if _text(part, "type") == "input_image":
+    if text_of(part, "type") == "input_image":
         return {"type": "image"}
-    said = _text(part, "text")
+    said = text_of(part, "text")
     if not said.strip() or _CONTEXT.match(said):
         return None
     return {"type": "text", "text": said.rpartition(_REQUEST)[2].strip()}
@@ -192,11 +192,11 @@ def _uses(kind: str, item: Json) -> list[tuple[str, Json]]:
     if kind == "local_shell_call":
         return [("Bash", {"command": _command(action.get("command"))})]
     if kind == "web_search_call":
-        return [("WebSearch", {"query": _text(action, "query"), "url": _text(action, "url")})]
-    name = _text(item, "name") or "tool"
+        return [("WebSearch", {"query": text_of(action, "query"), "url": text_of(action, "url")})]
+    name = text_of(item, "name") or "tool"
     given = _arguments(item.get("input" if kind == "custom_tool_call" else "arguments"))
     if name == "apply_patch":
-        return list(_edits(_text(given, "input"))) or [(name, {})]
+        return list(_edits(text_of(given, "input"))) or [(name, {})]
     return [_tool(name, given)]
 
 
@@ -208,7 +208,7 @@ def _tool(name: str, given: Json) -> tuple[str, Json]:
         steps = [{"status": step.get("status"), "content": step.get("step")} for step in _records(given, "plan")]
         return "TodoWrite", {"todos": steps}
     if name == "view_image":
-        return "Read", {"file_path": _text(given, "path")}
+        return "Read", {"file_path": text_of(given, "path")}
     return name, given
 
 
@@ -228,24 +228,18 @@ def _failure(output: Any) -> str:
     is_failed = isinstance(output, dict) and output.get("success") is False
     said = output.get("content") if isinstance(output, dict) else output
     if isinstance(said, list):
-        said = "\n".join(_text(part, "text") for part in said)
+        said = "\n".join(text_of(part, "text") for part in said)
     if not isinstance(said, str):
         return ""
     inner = _arguments(said) if said.startswith("{") else {}
     code = _record(inner, "metadata").get("exit_code")
     if code is not None:  # to about 0.50: the output is JSON
-        return f"Exit code: {code}\n{_text(inner, 'output')}" if code else ""
+        return f"Exit code: {code}\n{text_of(inner, 'output')}" if code else ""
     match = _EXIT.search(said[:400])
     if match and match[1] != "0":
         start = _OUTPUT.search(said)
         return f"Exit code: {match[1]}\n{said[start.end() :] if start else said[match.end() :]}"
     return said if is_failed or said.startswith(("apply_patch verification failed", "err: ", "failed to ")) else ""
-
-
-def _text(value: Any, name: str) -> str:
-    """Return the text under a key, ``""`` when there is none."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
 
 
 def _record(value: Any, name: str) -> Json:
