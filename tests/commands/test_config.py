@@ -41,6 +41,8 @@ def test_each_setting_is_listed_with_the_source_of_its_value(
     assert cli.main(["config"]) == 0
     out = capsys.readouterr().out
     assert f"4000  ({surroundings})" in out
+    assert cli.main(["config", "list", "--explain"]) == 0
+    assert "Megabytes of redacted, compressed turns" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("name", "words", "stored"), [

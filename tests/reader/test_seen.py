@@ -27,7 +27,7 @@ def seen(home: Home, *rows: dict[str, object]) -> str:
     return Browser(home).enter().get("/session/s-c1/seen").text
 
 
-def test_a_session_shows_its_page_and_its_notes_as_they_were_given(home: Home) -> None:
+def test_a_session_shows_its_page_and_each_note_with_what_it_comes_from(home: Home) -> None:
     answer = [{"type": "text", "text": "I pass the order_key to charge()."}]
     page = seen(
         home, given("SessionStart", PAGE), asked(CHARGES), given("UserPromptSubmit", NOTES),
@@ -37,8 +37,10 @@ def test_a_session_shows_its_page_and_its_notes_as_they_were_given(home: Home) -
     assert "The session started with" in page
     assert "- Use pnpm." in page
     assert "Another hook" not in page
-    assert f"<blockquote><p>{CHARGES}</p>" in page
-    assert NOTES.strip().replace("<", "&lt;").replace(">", "&gt;") in page
+    first, second, third = page.partition('<ul class="notes">')[2].split("<li>")[1:4]
+    assert 'href="/fact/l-c1001"' in first
+    assert 'href="/article/concepts/order-queue"' in second
+    assert "tea with milk" in third
 
 
 def test_where_the_transcript_is_gone_the_page_says_so(home: Home) -> None:

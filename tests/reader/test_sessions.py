@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import closing
 from datetime import timedelta
@@ -18,8 +19,9 @@ from memoria.ground.swap import Swap
 from reader_home import SHOP, Browser, asked, transcribe
 
 
-def test_each_session_with_an_entry_shows_what_became_of_its_turns(home: Home) -> None:
+def test_every_session_shows_what_became_of_its_turns(home: Home) -> None:
     transcribe(home, "s-c1", [asked("Hello.")], {"captured": 4, "skipped: nothing worth an entry": 2})
+    os.utime(transcribe(home, "s-quiet", [asked("Only thanks.")], {"skipped: nothing worth an entry": 1}), (0, 0))
     browser = Browser(home).enter()
     for ident, time in (("z1", "17:00"), ("a2", "23:00"), ("m3", "20:00")):
         entry(home, ident, f"At {time}", session=f"s-{ident}", time=time, project_key=SHOP[1])
@@ -27,7 +29,9 @@ def test_each_session_with_an_entry_shows_what_became_of_its_turns(home: Home) -
     assert re.findall(r"At (\d\d):00|without double charges", page) == ["23", "20", "17", ""]
     assert re.findall(r"At (\d\d):00", browser.get("/").text) == ["23"]
     assert "6 turns: 4 in 1 entry · 2 nothing worth an entry" in page
+    assert '<a href="/session/s-quiet">Nothing was noted</a>' in page
     assert 'href="/entry/c1"' in browser.get("/session/s-c1").text
+    assert "20 November 2026" in browser.get("/session/s-quiet").text, "its lines say the day, not the file's time"
 
 
 @pytest.mark.parametrize("way", ["config", "marker"])

@@ -34,8 +34,7 @@ def fill_hostile(home: Home) -> None:
         IDENT, DAY, "10:00", SESSION, EVIL, KEY, EVIL, f"{EVIL} {LINK}", decisions=(EVIL,), lessons=(LINK,),
         action_items=(EVIL,), learned=facts, turns=tuple(turn.key for turn in turns), model=EVIL,
     )  # fmt: skip
-    for each in (entry, replace(entry, id="e8", session="s-evil", learned=(), turns=())):
-        DailyLog(home.paths).append(each)
+    DailyLog(home.paths).append(entry)
     Archive.of(home.paths, 100).keep(entry.id, DAY, turns)
     with Keeper.at(home) as keeper:
         fact = next(fact for fact in keeper.store.facts() if fact.id == "l-e900002")

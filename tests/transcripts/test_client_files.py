@@ -19,10 +19,10 @@ from memoria.transcripts.turn_reader import Decode
 def test_a_session_is_called_as_its_file_whatever_its_first_line_names(tmp_path: Path, name: str, session: str) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
-    first = {"type": "user", "sessionId": "old", "cwd": "/x/shop", "entrypoint": "cli"}
+    first = {"type": "user", "sessionId": "old", "cwd": "/x/shop", "entrypoint": "cli", "timestamp": "2026"}
     lines = [first, {"type": "user", "sessionId": "new"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert client_files.head(path) == client_files.Head(session, "/x/shop", "cli")
+    assert client_files.head(path) == client_files.Head(session, "/x/shop", "cli", "2026")
     listed = [len(client_files.transcripts(tmp_path, sides=sides)) for sides in (True, False)]
     assert listed == [1, session == "new"], "a sub-agent's only where they are asked for"
 

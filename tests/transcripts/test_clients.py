@@ -34,7 +34,7 @@ def test_what_a_person_typed_to_another_agent_is_theirs_and_answers_have_its_nam
     message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": typed}]}
     line = json.dumps({"timestamp": "2026-08-20T10:00:00Z", "type": "response_item", "payload": message}).encode()
     assert [turn.text for turn in turns(clients.CODEX, [line])] == [typed]
-    names = [clients.speaker(agent, "assistant") for agent in ("", "claude", "codex", "another")]
+    names = [clients.speaker(agent) for agent in ("", "claude", "codex", "another")]
     assert names == ["Claude", "Claude", "Codex", "another"]
 
 

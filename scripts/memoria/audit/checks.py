@@ -21,7 +21,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links
-from memoria.base import interpreter, invocation
+from memoria.audit.receipt import not_understood
+from memoria.base import interpreter, invocation, user_environment
 from memoria.base import paths as places
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
@@ -53,6 +54,7 @@ SYNCED = re.compile(  # how the folders of sync services are called
     r"|syncthing)\b",
     re.IGNORECASE,
 )
+PLUGINS = "plugins/cache/*/memoria/*"  # where the client copies a plugin that is installed from the path of a clone
 SYNC_MARKERS = (".stfolder", ".dropbox", ".dropbox.cache", ".nextcloudsync.log", ".sync")
 
 
@@ -224,6 +226,10 @@ def check_home(home: Home) -> Findings:
                       f"{invocation.command('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", BROKEN if Path(home.paths.gone).exists() else NOTE, text, remedy)
+    for copy in sorted(Path(user_environment.config_folder(os.environ)).glob(PLUGINS)):
+        if places.holds_memory(str(copy)):
+            yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
+                          f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
 
 
 def check_files(home: Home) -> Findings:
@@ -334,3 +340,16 @@ def check_jobs(home: Home) -> Findings:
         yield Finding("jobs", NOTE, told, f"{invocation.command('status')} says why, and what to do")
     else:
         yield Finding("jobs", OK, told)
+
+
+def check_understood(home: Home) -> Findings:
+    """Check whether every line that may hold words was understood, in the transcripts compared so far."""
+    with closing(Ledger(home.paths)) as ledger:
+        compared = [(path, fates) for path, (_, fates) in ledger.check_results().items()]
+    unknown = not_understood(compared)
+    for one in unknown:
+        told = f"{printable.amount(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"
+        remedy = f"update memoria: it may be too old; {invocation.command('verify --all')} looks again"
+        yield Finding("transcripts", NOTE, told, remedy)
+    if compared and not unknown:
+        yield Finding("transcripts", OK, "every line that may hold words was understood")

@@ -59,9 +59,10 @@ def plugin_hooks(root: Path, python: str) -> Hooks:
     """The hooks of ``<root>/hooks/hooks.json`` with this root written out, and the interpreter where one is named."""
     source = root / "hooks" / "hooks.json"
     try:
-        hooks: Hooks = json.loads(source.read_text("utf-8"))["hooks"]
+        declared = json.loads(source.read_text("utf-8"))["hooks"]
     except FileNotFoundError:
         raise ClientSettingsError(f"there is no {source}: this memoria is not complete; install it again") from None
+    hooks: Hooks = json.loads(json.dumps(declared))
     for handler in _handlers(hooks):
         launcher = shlex.join(filter(None, (str(root / "hooks" / LAUNCHER), python)))
         handler["command"] = str(handler["command"]).replace(f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/{LAUNCHER}"', launcher)

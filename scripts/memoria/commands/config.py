@@ -41,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``memoria config [list|get|set|unset]``; list is default."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     listed = actions.add_parser("list", help="every setting, its value and where that comes from (the default)")
+    listed.add_argument("--explain", action="store_true", help="say what each setting is")
     listed.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     get = actions.add_parser("get", help="print the value of one setting")
     get.add_argument("name")
@@ -50,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     unset = actions.add_parser("unset", help="take settings out of config.json, so that the default holds")
     unset.add_argument("name", nargs="+")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(action="list")
+    parser.set_defaults(action="list", explain=False)
 
 
 def without_home(args: argparse.Namespace) -> int:
@@ -73,6 +74,8 @@ def _list(args: argparse.Namespace, settings: Settings) -> int:
     for row in rows:
         origin = "" if row["origin"] == DEFAULT else f"  ({row['origin']})"
         print(f"{row['name']:<{width}}  {_show(row['value'])}{origin}".rstrip())
+        if args.explain:
+            print(f"{'':<{width}}  {row['about']} [{row['variable']}]")
     return 0
 
 

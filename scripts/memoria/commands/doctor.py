@@ -11,12 +11,15 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 
 from memoria.audit import checks
 from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
+from memoria.base import invocation
 from memoria.base.paths import STATE_VERSION
 from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
 from memoria.exchange.memory_server import Server
+from memoria.exchange.records import Records
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 from memoria.ground.printable import amount, line
@@ -109,6 +112,19 @@ def _settings(home: Home) -> Findings:
         yield Finding("settings", OK, f"home {home.paths.home}, state version {STATE_VERSION}")
 
 
+def check_exchange(home: Home) -> Findings:
+    """Look how the last exchange with other machines went, if there is one."""
+    if not home.settings.sync or not Path(home.paths.records).exists():
+        return
+    with Records.of(home.paths) as records:
+        problem = str(records.get("problem", ""))
+    remedy = f"run {invocation.command('sync')} once that is mended; what waits stays on this machine"
+    if problem:
+        yield Finding("exchange", BROKEN, problem, remedy)
+    else:
+        yield Finding("exchange", OK, f"this machine exchanges with {home.settings.sync}")
+
+
 def check_memory_server(home: Home) -> Findings:
     """Ask the memory server, if one is named, whose key it is; how the last exchange went, ``status`` says."""
     settings = home.settings
@@ -148,5 +164,5 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     _settings, checks.check_excluded, checks.check_forgotten, checks.check_home, checks.check_files, checks.check_hooks,
     checks.check_firing, checks.check_pythons, checks.check_client,
     checks.check_disk, checks.check_lock, checks.check_synced, checks.check_jobs,
-    check_memory_server, check_redis,
+    checks.check_understood, check_exchange, check_memory_server, check_redis,
 )  # fmt: skip

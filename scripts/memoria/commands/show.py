@@ -18,6 +18,8 @@ from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
+_WHO = {"user": "You", "error": "Error", "note": "Note"}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -59,9 +61,10 @@ def _absence(entry_id: str, entry: Entry | None, home: Home) -> ExpectedError:
 
 def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) -> list[str]:
     rows = [f"{entry.title} · {entry.project} · {entry.day}" if entry else f"entry {entry_id} (in no daily log)"]
+    speaker = clients.speaker(entry.agent if entry else "")
     for turn in turns:
         when = f" · {zone.to_local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
-        rows += ["", f"── {clients.speaker(entry.agent if entry else '', turn.role)}{when}"]
+        rows += ["", f"── {_WHO.get(turn.role, speaker)}{when}"]
         rows += [printable.lines(turn.text)] if turn.text else []
         rows += [f"  · {printable.line(line)}" for line in turn.tools]
     return rows

@@ -71,7 +71,8 @@ def _show(transactions: Transactions, number: int) -> None:
 
 def _fact(end: End) -> Iterator[str]:
     why = end.get("why", "")
-    yield f"fact {end['id']} gave way to {end.get('successor') or 'a claim'}{f': {why}' if why else ''}"
+    verb = "is repeated by" if end.get("repetition") else "gave way to"
+    yield f"fact {end['id']} {verb} {end.get('successor') or 'a claim'}{f': {why}' if why else ''}"
     yield f"-{end.get('content', '')}"
 
 

@@ -136,7 +136,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"  and {amount(more, 'more transcript')}"
     for one in facts["not_understood"]:
         lines = amount(one["lines"], "line")
-        yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: update memoria"
+        yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
     for day in facts["deleted_days"]:
         found = f"move it back from daily/{day['moved_to']}" if day["moved_to"] else "put it back from a backup"
         yield f"daily/{day['day']}.md is gone with {amount(day['entries'], 'entry')}: {found}"

@@ -23,7 +23,6 @@ from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.mcp.tools import TOOLS, Json
 from memoria.models.answer import problems
-from memoria.transcripts.client_files import objects
 from memoria.transcripts.screen import Tombstones
 
 if TYPE_CHECKING:
@@ -94,8 +93,14 @@ class Session:
                 lines = file.read(TAIL_BYTES).split(b"\n")
         except OSError:
             return ""
-        named = (value.get("cwd") for line in reversed(lines) for value in objects(line))
-        return next((folder for folder in named if isinstance(folder, str)), "")
+        for line in reversed(lines):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):  # no line, or the end of one
+                continue
+            if isinstance(value, dict) and isinstance(value.get("cwd"), str):
+                return str(value["cwd"])
+        return ""
 
 
 def run_call(session: Session, given: Json) -> Json:

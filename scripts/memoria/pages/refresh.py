@@ -1,6 +1,7 @@
 """Refresh: update everything derived from the knowledge after it has changed.
 
-The search index is brought up to date, and the pages of the projects concerned are prepared.
+The search index is brought up to date, the pages of the projects concerned are prepared, and the user is told once
+when a fact has come up in a second project.
 """
 
 from __future__ import annotations

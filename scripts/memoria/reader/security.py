@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import html
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -43,8 +44,8 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
-_WELCOME = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">
-<title>memoria</title><p><a href="/">Open memoria</a></p></html>"""
+_WELCOME = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={path}">
+<title>memoria</title><p><a href="{path}">Open memoria</a></p></html>"""
 _REFUSAL = """<!doctype html><html lang="en"><meta charset="utf-8"><title>memoria</title>
 <h1>memoria</h1><p>{reason}</p></html>"""
 _CLOSED = "Run <code>memoria open</code> again: it opens this page with a fresh address."
@@ -125,8 +126,9 @@ class Guard:
 
     async def _enter(self, scope: Scope, send: Send, session: str) -> None:
         query = parse_qs(scope["query_string"].decode("latin-1"))
+        path = html.escape(_inner_path(query.get("to", ["/"])[0]))
         if session:
-            await _answer(send, 200, _WELCOME)
+            await _answer(send, 200, _WELCOME.format(path=path))
         elif scope["method"] != "GET" or not self._takes(query.get("ticket", [""])[0]):
             await _answer(send, 403, _REFUSAL.format(reason=f"This address was used before or is too old. {_CLOSED}"))
         else:
@@ -135,7 +137,7 @@ class Guard:
             self._sessions.add(session)
             cookie = f"{self.cookie}={session}; Path=/; HttpOnly; SameSite=Strict"
             # a page and not a redirect: after a link from elsewhere the browser would keep a strict cookie back
-            await _answer(send, 200, _WELCOME, [(b"set-cookie", cookie.encode())])
+            await _answer(send, 200, _WELCOME.format(path=path), [(b"set-cookie", cookie.encode())])
 
     def _takes(self, given: str) -> bool:
         stamp, _, signed = given.rpartition(".")
@@ -144,6 +146,12 @@ class Guard:
             return False
         self._used.add(stamp)
         return 0 <= time.time() - int(when) + 1 <= TICKET_SECONDS
+
+
+def _inner_path(path: str) -> str:
+    """Return a path of this server; ``/`` for an address that would lead elsewhere."""
+    is_ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isascii() and path.isprintable()
+    return path if is_ours else "/"
 
 
 def _protect(send: Send) -> Send:

@@ -49,32 +49,32 @@ class Running:
     port: int
     key: str
 
-    def address(self) -> str:
-        """Return an address that lets a browser in, once."""
-        query = urlencode({"ticket": security.ticket(self.key)})
+    def address(self, path: str) -> str:
+        """Return an address that lets a browser in, once, and shows a path."""
+        query = urlencode({"ticket": security.ticket(self.key), "to": path})
         return f"http://{security.HOST}:{self.port}{security.ENTER}?{query}"
 
 
-def serve(home: Home, *, port: int, has_browser: bool) -> None:
+def serve(home: Home, *, port: int, path: str, has_browser: bool) -> None:
     """Serve a home until it is stopped; when it is served already, open a page of that server and return.
 
-    ``port`` 0 is any free one. Raise ExpectedError when the port cannot be used.
+    ``port`` 0 is any free one; ``path`` is the page to open first. Raise ExpectedError when the port cannot be used.
     """
     with locks.take(Path(home.paths.reader_lock)) as mine:
         if not mine:
-            _show(_find_running(home).address(), has_browser)
+            _show(_find_running(home).address(path), has_browser)
             return
         listener = _listener(port)
         running = Running(listener.getsockname()[1], secrets.token_hex(32))
         place = Path(home.paths.reader)
         try:
-            _serve(home, listener, running, has_browser)
+            _serve(home, listener, running, path, has_browser)
         finally:
             place.unlink(missing_ok=True)
             listener.close()
 
 
-def _serve(home: Home, listener: socket.socket, running: Running, has_browser: bool) -> None:
+def _serve(home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool) -> None:
     def touch() -> None:
         server.touch()
 
@@ -87,7 +87,7 @@ def _serve(home: Home, listener: socket.socket, running: Running, has_browser: b
     def announce() -> None:
         files.replace(Path(home.paths.reader), json.dumps({"port": running.port, "key": running.key}), mode=PRIVATE)
         # in a thread: a browser may wait for the page, or be waited for
-        threading.Thread(target=_show, args=(running.address(), has_browser), name="browser", daemon=True).start()
+        threading.Thread(target=_show, args=(running.address(path), has_browser), name="browser", daemon=True).start()
 
     server = _Server(config, announce)
     server.run(sockets=[listener])

@@ -58,11 +58,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first lines say: the session's id, its working folder, and how it was started (``cli``)."""
+    """What the first lines say: the session's id, its working folder, how it was started (``cli``), and when."""
 
     session: str
     cwd: str = ""
     entrypoint: str = ""
+    began: str = ""  # ISO 8601
 
 
 def folder(environ: Mapping[str, str]) -> Path:
@@ -114,14 +115,15 @@ def head(path: Path) -> Head:
     sub-agent's file belongs to the session that its lines name.
     """
     session = "" if _is_side(path) else path.stem
-    cwd = entrypoint = ""
+    cwd = entrypoint = began = ""
     with path.open("rb") as file:
         while not (session and cwd) and file.tell() < HEAD_BYTES and (line := file.readline(HEAD_BYTES)):
             for value in objects(line):
                 session = session or text_of(value, "sessionId")
                 cwd = cwd or text_of(value, "cwd")
                 entrypoint = entrypoint or text_of(value, "entrypoint")
-    return Head(session or path.stem, cwd, entrypoint)
+                began = began or text_of(value, "timestamp")
+    return Head(session or path.stem, cwd, entrypoint, began)
 
 
 def lines(path: Path) -> Iterator[bytes]:

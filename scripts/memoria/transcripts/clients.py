@@ -41,7 +41,6 @@ CLAUDE = Client(
     lambda: client_files.decode,
 )  # fmt: skip
 CODEX = Client("codex", "Codex", codex.folder, codex.transcripts, codex.head, codex.Decoder)
-_WHO = {"user": "You", "error": "Error", "note": "Note"}
 CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, CODEX)}
 
 
@@ -50,10 +49,8 @@ def find(name: object) -> Client:
     return CLIENTS.get(str(name), CLAUDE)
 
 
-def speaker(agent: str, role: str) -> str:
-    """Return the name that stands before a turn in a session of this agent, as an entry names the agent."""
-    if role in _WHO:
-        return _WHO[role]
+def speaker(agent: str) -> str:
+    """Return the name that stands before the answers in a session of this agent, as an entry names the agent."""
     if agent in ("", CLAUDE.name):
         return "Claude"
     return CLIENTS[agent].title if agent in CLIENTS else agent

@@ -17,6 +17,7 @@ from memoria.transcripts import clients
 
 PAGE_TURNS = 60  # of a conversation on one page
 CARD_CHARS = 420  # of the user's words on a card
+_WHO = {"user": "You", "error": "Error", "note": "Note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Sp
         return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
     time = f"{site.home.zone.to_local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
-    who = clients.speaker(entry.agent, turn.role)
+    who = _WHO.get(turn.role) or clients.speaker(entry.agent)
     text = printable.lines(site.redact(turn.text))
     html = site.markdown.blocks(text.split("\n")) if is_answer else Html()
     tools = tuple(printable.line(site.redact(tool)) for tool in turn.tools)

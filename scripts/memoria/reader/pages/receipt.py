@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,16 @@ from memoria.reader.site import Asked, Site, View
 PERIOD = 31  # days
 ROWS = 12  # rows of a table of costs
 SEVERAL, HIDDEN = "several projects", "excluded projects"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A row of costs: dollars, tokens, and its percentage of the largest row."""
+
+    name: str
+    usd: float
+    tokens: int
+    percent: float
 
 
 def show(site: Site, _: Asked) -> View:
@@ -48,7 +59,7 @@ def _costs(site: Site, ledger: Ledger) -> dict[str, Any]:
     today = site.today
     visible = site.visible()
     start = site.home.zone.midnight(today)
-    by_project: dict[str, tuple[float, int]] = {}  # dollars and tokens
+    by_project: dict[str, tuple[float, int]] = {}
     calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=PERIOD - 1)))
     for _, call in calls:
         shown = site.catalog.label(call.project) if visible.shows(call.project) else HIDDEN
@@ -61,5 +72,11 @@ def _costs(site: Site, ledger: Ledger) -> dict[str, Any]:
         "spent": sum(usd for usd, _ in by_project.values()),
         "spent_today": sum(call.cost_usd for when, call in calls if when >= start),
         "limit": site.home.settings.daily_budget_usd,
-        "by_project": sorted(by_project.items(), key=lambda each: each[1], reverse=True)[:ROWS],
+        "by_project": _shares(by_project),
     }
+
+
+def _shares(sums: dict[str, tuple[float, int]]) -> list[Share]:
+    ranked = sorted(sums.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
+    most = max((usd for usd, _ in sums.values()), default=0.0) or 1.0
+    return [Share(name, usd, tokens, round(100 * usd / most, 1)) for name, (usd, tokens) in ranked[:ROWS]]

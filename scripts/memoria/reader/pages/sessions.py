@@ -1,20 +1,24 @@
-"""Sessions: what became of the turns of each that has an entry; one of them; what it was given."""
+"""Sessions: what became of the turns of each that the ledger or a transcript knows; one of them; what it was given."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
 from memoria.audit.receipt import CAPTURED, SKIPPED, own_turns
+from memoria.base import project
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock
 from memoria.reader import address
-from memoria.reader.catalog import change_time
+from memoria.reader.catalog import Catalog, change_time, slug_of
 from memoria.reader.site import Asked, Site, View, not_found
+from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Json, objects
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -31,7 +35,7 @@ EVENTS = {
 }
 FENCE = "<memoria-notes"
 START = "SessionStart"
-UNKNOWN = "There is no such session, or nothing of it is known any more."
+_ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]*)\))?$")
 _SIDE = "agent-"  # how the name of a sub-agent's transcript begins
 
 
@@ -88,7 +92,8 @@ def _read(site: Site) -> tuple[Session, ...]:
         path, fates = checked.get(ident, ("", {}))
         fates = fates or {CAPTURED: sum(counts.get(entry.id, 0) for entry in booked)}
         sessions.append(Session(ident, booked[-1].day, booked[-1].project, tuple(booked), fates, path))
-    return tuple(sorted(sessions, key=lambda one: (one.day, one.entries[-1].time), reverse=True))
+    sessions += _find_unwritten(site, {name: known for name, known in checked.items() if name not in entries})
+    return tuple(sorted(sessions, key=lambda one: (one.day, [each.time for each in one.entries[-1:]]), reverse=True))
 
 
 def _group_by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
@@ -100,6 +105,27 @@ def _group_by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]
         if own and place.suffix == ".jsonl" and not place.name.startswith(_SIDE):
             found[place.stem] = (path, own)
     return found
+
+
+def _find_unwritten(site: Site, checked: Mapping[str, tuple[str, Mapping[str, int]]]) -> Iterator[Session]:
+    """Yield the sessions of which no entry is known and whose transcripts still say which project they belong to."""
+    visible = site.visible()
+    for ident, (path, fates) in checked.items():
+        try:
+            head = _head(path)
+        except OSError:
+            continue
+        key = project.key_of(head.cwd, site.home.settings, site.home.paths) if head.cwd else ""
+        if visible.shows(key):
+            began = clock.parse(head.began)
+            day = site.home.zone.day(began).isoformat() if began else ""
+            yield Session(ident, day, key, (), fates, path)
+
+
+@lru_cache(maxsize=20_000)
+def _head(path: str) -> client_files.Head:
+    """Return what the first lines of a transcript say, which never changes."""
+    return client_files.head(Path(path))
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -120,7 +146,7 @@ def show_one(site: Site, asked: Asked) -> View:
     ident = asked.path["ident"]
     one = find(site, ident)
     if one is None:
-        return not_found(UNKNOWN)
+        return not_found("There is no such session, or nothing of it is known any more.")
     with closing(Ledger(site.home.paths)) as ledger:
         counts = ledger.turn_counts()
     values = {
@@ -129,7 +155,7 @@ def show_one(site: Site, asked: Asked) -> View:
         "counts": counts,
         "has_transcript": bool(one.transcript) and Path(one.transcript).is_file(),
     }
-    return View("session.html", one.entries[-1].title, values)
+    return View("session.html", one.entries[-1].title if one.entries else "A session without entries", values)
 
 
 def show_seen(site: Site, asked: Asked) -> View:
@@ -142,7 +168,7 @@ def show_seen(site: Site, asked: Asked) -> View:
     ident = asked.path["ident"]
     one = find(site, ident)
     if one is None:
-        return not_found(UNKNOWN)
+        return not_found("There is no such session, or nothing of it is known any more.")
     given, more, is_there = list[Given](), 0, bool(one.transcript)
     try:
         if is_there:
@@ -156,18 +182,44 @@ def show_seen(site: Site, asked: Asked) -> View:
         "more": more,
         "is_there": is_there,
         "events": EVENTS,
+        "path_of": lambda source: path_of(source, site.catalog),
         "local": site.home.zone.to_local,
     }
     return View("seen.html", "What Claude saw", values)
 
 
+def path_of(source: str, catalog: Catalog) -> str:
+    """Return the page of what a note comes from, ``""`` when it has none."""
+    anchor = source.rpartition("#^")[2]
+    if anchor.startswith("l-"):
+        return address.fact(anchor)
+    slug = slug_of(source.partition("#")[0])
+    if slug in catalog.rows:
+        return address.article(slug)
+    ident = anchor.removeprefix("e-").removeprefix("archive/")
+    return address.entry(ident) if ident in catalog.entries else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note: what it is about, what it says and what it comes from."""
+
+    about: str
+    said: str
+    source: str
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What one event gave, as ``text``; ``prompt``: what was asked before it; ``withheld``: why nothing is shown."""
+    """What one event gave: a page as ``text``, or ``notes``; ``prompt`` is what was asked before it.
+
+    ``withheld``: why nothing of it is shown.
+    """
 
     event: str
     time: datetime | None
     text: str = ""
+    notes: tuple[Note, ...] = ()
     prompt: str = ""
     withheld: str = ""
 
@@ -218,4 +270,9 @@ def _event_view(
     if withheld:
         return Given(event, time, withheld=withheld)
     text = site.redact(screen.tombstones.purge(text))
-    return Given(event, time, text, site.redact(asked.text) if asked else "")
+    if event == START:
+        return Given(event, time, text)
+    prompt = site.redact(asked.text) if asked else ""
+    rows = filter(None, map(_ROW.match, text.split("\n")))
+    notes = tuple(Note(row["about"], row["said"], row["source"] or "") for row in rows)
+    return Given(event, time, "" if notes else text, notes, prompt)
