@@ -244,13 +244,14 @@ def test_text_that_wraps_is_one_statement_and_keeps_its_lines(form: str, said: l
 @pytest.mark.parametrize(("needle", "left"), [
     ("ada: 030", "Bob: 040\nEve says on\nMondays only.\n\n> Eve\n> knows.\n"),
     ("eve says on mondays", "Ada: 030\nBob: 040\n\n> Eve\n> knows.\n"),
+    ("eve", "Ada: 030\nBob: 040\nMondays only.\n\n> knows.\n"),
     ("eve knows", "Ada: 030\nBob: 040\nEve says on\nMondays only.\n\n"),
 ])  # fmt: skip
 def test_of_a_paragraph_no_more_lines_are_forgotten_than_hold_it(needle: str, left: str) -> None:
     told = "Ada: 030\nBob: 040\nEve says on\nMondays only.\n\n> Eve\n> knows.\n"
     assert forget_plan.strike_lines(told, needle) == left
     page = Article("notes", f"## Notes\n\n{told}")
-    assert retract(page, (), (), needle) == 1
+    assert retract(page, (), (), needle) >= 1
     assert page.render().endswith(f"## Notes\n\n{left}")
     assert "stands here" not in page.render()
 

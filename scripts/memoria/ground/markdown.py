@@ -358,16 +358,12 @@ def drop_lines(rows: Sequence[str], holds: Callable[[str], bool]) -> list[str]:
     found, is_comment = _TEXT.match(rows[0]), rows[0].lstrip().startswith("<!--")
     if found is None or found[1] is not None or is_comment or BLOCK_ID.search(rows[-1].rstrip()):
         return []
-    left, size = list(rows), 1
-    while size <= len(left):
-        places = range(len(left) - size + 1)
-        at = next((place for place in places if holds(" ".join(map(str.strip, left[place : place + size])))), None)
-        if at is None:
-            size += 1
-        else:
-            del left[at : at + size]
-            size = 1
-    return left if len(left) < len(rows) else []
+    texts, left = [row.strip().lstrip("> \t") for row in rows], list(range(len(rows)))
+    while left and holds(" ".join(texts[place] for place in left)):
+        windows = (left[at : at + size] for size in range(1, len(left) + 1) for at in range(len(left) - size + 1))
+        gone = next(window for window in windows if holds(" ".join(texts[place] for place in window)))
+        left = [place for place in left if place not in gone]
+    return [rows[place] for place in left] if len(left) < len(rows) else []
 
 
 _CLOSE = Pattern(r"(?m)^---[ \t\r]*$")
