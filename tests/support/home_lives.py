@@ -171,7 +171,7 @@ class Life:
         self.unsettled: set[str] = set()  # replaced where a kill left open whether they had come: both may stand
         self.forgotten: set[str] = set()
         self.said: set[str] = set()
-        self.owner: dict[str, str] = {}  # of a word: the statement in which it was said
+        self.owners: dict[str, set[str]] = {}  # of a word: the statements in which it, or one before it, was said
         self.gone: set[str] = set()  # statements that were forgotten, in whatever words
         self.notes: set[str] = set()  # words of a person's prose
         self.placed: set[str] = set()  # statements that must stand on an article, unless one is ``touched``
@@ -266,7 +266,7 @@ class Life:
             line = f"{fact.content} ^{fact.id}"
             self._save(machine, lambda text: text.replace(line, line.replace(old, new)), line)
             (self.unsettled if machine.is_torn else self.replaced).add(old)
-            self.owner[new] = self.owner.get(old, _root(fact))  # of a line by which a person replaced another
+            self.owners[new] = self.owners.get(old, set()) | {_root(fact)}
 
     def _rewrite(self, machine: Machine) -> None:
         entries = [entry for day in machine.daily.days() for entry in machine.daily.entries(day)]
@@ -337,7 +337,8 @@ class Life:
             self.touched.add(ident)
             if words := WORD.findall(row):
                 new = self._word()
-                self.owner[new] = next((_root(fact) for fact in machine.facts() if fact.id == ident), ident)
+                told = {_root(fact) for fact in machine.facts() if fact.id == ident} or {ident}
+                self.owners[new] = self.owners.get(words[0], set()) | told
                 path.write_text(path.read_text().replace(row, row.replace(words[0], new), 1))
                 machine.settle()
 
@@ -488,7 +489,7 @@ class Life:
 
     def _went(self, word: str) -> bool:
         """Return whether a word was said in a statement that another machine forgot in its former words."""
-        return self.owner.get(word) in self.gone
+        return not self.owners.get(word, set()).isdisjoint(self.gone)
 
     def _left(self) -> Iterator[str]:
         carrier: Carrier = carriers.open_carrier(self.address, Path(self.machines[0].home.paths.exchange_clone))

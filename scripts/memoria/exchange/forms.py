@@ -258,18 +258,7 @@ def _squeeze(rows: Sequence[str]) -> list[str]:
 
 
 class Page(Article):
-    """An article, as it is exchanged. A section with a heading that stood before is a part of the one above it."""
-
-    def __init__(self, slug: str, text: str) -> None:
-        """Parse ``text``; raise ValueError when the frontmatter is not valid YAML."""
-        super().__init__(slug, text)
-        sections, self.sections = self.sections, []
-        for section in sections:
-            is_prose = not on_page.is_for_statements(section)
-            if is_prose and any(each.is_headed(section.heading) for each in self.sections):
-                self.sections[-1].rows += [section.raw, *section.rows]
-            else:
-                self.sections.append(section)
+    """An article, as it is exchanged. A person's sections with one heading are one piece."""
 
     def pieces(self) -> Iterator[Piece]:
         """Yield what the page holds."""
@@ -303,10 +292,20 @@ class Page(Article):
         yield LEAD, ["", *self._read_opening()[1]]
         above = ""
         for section, told in every:
-            ours = {row for number, _, _ in told for row in range(number, section.block(number))}
-            rows = [row for number, row in enumerate(section.rows) if number not in ours]
-            yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
+            if section is self._first(section.heading):
+                ours = {row for number, _, _ in told for row in range(number, section.block(number))}
+                rows = [row for number, row in enumerate(section.rows) if number not in ours]
+                rows += [row for each in self._repeated(section) for row in (each.raw, *each.rows)]
+                yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
             above = section.heading
+
+    def _first(self, heading: str) -> Section | None:
+        return next((each for each in self.sections if each.is_headed(heading)), None)
+
+    def _repeated(self, section: Section) -> list[Section]:
+        """Return the sections of prose that have the heading of another one, the first of them."""
+        return [each for each in self.sections if each is not section and each.is_headed(section.heading)
+                and not on_page.is_for_statements(each)]  # fmt: skip
 
     def _read_opening(self) -> tuple[list[str], list[str]]:
         """Return what stands before the first section: memoria's summary, and what a person wrote."""
@@ -388,6 +387,8 @@ class Page(Article):
         elif rows and any(each.heading == above for each in self.sections if each is not section):  # else it stays
             self.move(part, above)
         if section is not None:
+            others = self._repeated(section)
+            self.sections = [each for each in self.sections if all(each is not other for other in others)]
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]
             below = (number for number, (row, in_code) in enumerate(markdown.code_rows(rows))
                      if not in_code and markdown.heading(row)[0] == SECTION)  # fmt: skip

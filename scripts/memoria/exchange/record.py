@@ -286,7 +286,8 @@ def _prose(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
         if raw and prose_id(raw.lstrip("# ")) != ident.partition("#")[2]:
             raise ValueError("another heading's")  # it would stand beside itself
         heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
-        text = f"{heading}\t{raw.lstrip('# ')}\n{rest}"
+        rows = [heading if row == raw else row for row in rest.split("\n")]
+        text = "\n".join([f"{heading}\t{raw.lstrip('# ')}", *rows])
         told.append((other, f"{other.root}#{prose_id(heading.lstrip('# '))}", text))
     return told
 
