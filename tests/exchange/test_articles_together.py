@@ -529,6 +529,24 @@ def test_a_rewording_of_what_another_kept_stays(desk: Machine, laptop: Machine) 
     assert [fact.content for machine in (desk, laptop) for fact in machine.facts()] == 2 * ["It comes on Monday."]
 
 
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_heading_that_is_forgotten_leaves_what_stands_below_it(
+    desk: Machine, laptop: Machine, is_edited: bool
+) -> None:
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    save(desk, lambda page: page + "\n## Zeppelin contacts\n\nCall Ada.\n\nMail the zeppelin.\n\n## Tail\n\nAsk Bob.\n")
+    meet(desk, laptop)
+    if is_edited:
+        save(laptop, lambda page: page.replace("Call Ada.", "Call Eve."))
+    desk.forget("zeppelin")
+    meet(desk, laptop)
+    for machine in (desk, laptop):
+        assert [word in text(machine) for word in ("## (forgotten)", "Ask Bob.", "## Tail")] == [True] * 3
+        assert "zeppelin" not in text(machine).casefold()
+        assert ("Call Eve." if is_edited else "Call Ada.") in text(machine)
+    assert same(desk, laptop)
+
+
 def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(desk: Machine, laptop: Machine) -> None:
     """Its name is as forgotten as what it says, also where it was edited meanwhile."""
     name = "concepts/zeppelin-berth"

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from memoria.base.paths import Paths
+from memoria.daily.entry import FORGOTTEN
 from memoria.exchange.record import (
     END,
     FORGET,
     GONE,
     ITEM,
     PLACE,
+    PROSE,
     RANDOM,
     STATEMENT,
     Piece,
@@ -30,6 +32,7 @@ from memoria.exchange.record import (
     digest_of,
     nameless_id,
     pack,
+    prose_id,
     wording,
     wordings,
 )
@@ -207,6 +210,13 @@ class Records(AbstractContextManager["Records"]):
         left = clean(record.text) if record.text and record.kind != FORGET else record.text
         if left == record.text:
             return False
+        ident = record.id
+        if record.kind == PROSE:
+            head, _, rest = str(record.text).partition("\n")
+            raw, tab, above = head.partition("\t")
+            if clean(raw) != raw:  # as in the file, it has another heading now
+                raw, ident = f"## {FORGOTTEN}", f"{record.root}#{prose_id(FORGOTTEN)}"
+            left = f"{raw}{tab}{above if clean(above) == above else FORGOTTEN}\n{clean(rest)}"
         if record.kind == STATEMENT:
             text = str(record.text)
             with suppress(ValueError, KeyError, TypeError):  # it has no former wordings, or is of a newer version
@@ -216,13 +226,15 @@ class Records(AbstractContextManager["Records"]):
             left = clean(text)
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
-        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=made_prefix(record.dot),
+        made = self.put(ident, record.kind, left or None, (record.dot, *record.over), dot=made_prefix(record.dot),
                         project=record.project, machine=record.machine)  # fmt: skip
         shown = self.view(record.id)
         if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
             self.show(record.id, shown.file, shown.digest, (*shown.dots, made.dot))
         else:
             self.be_due([record.id])
+        if ident != record.id:
+            self.be_due([ident])
         return True
 
     def grave(self, ident: str) -> Record | None:

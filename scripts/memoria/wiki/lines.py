@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Final
 
+from memoria.daily.entry import FORGOTTEN
 from memoria.ground import clock, markdown
 from memoria.ground.said import row_words
 from memoria.search import comparison, identifiers
@@ -294,6 +295,8 @@ def _remove_text(article: Article, needle: str) -> int:
             remaining += left if is_gone else rows
             dropped += is_gone
         section.rows[:] = remaining
+        if holds(row_words(section.heading), needle):
+            section.heading, section.raw, dropped = FORGOTTEN, f"## {FORGOTTEN}", dropped + 1
     for key in ("aliases", "tags", "sources"):
         names = article.front.texts(key)
         remaining = [name for name in names if not holds(row_words(name), needle)]
