@@ -43,7 +43,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if not place.git:
         raise ExpectedError("This folder is in no git repository; go to one whose team shares what it knows.")
     key = project.key_of(str(Path.cwd()), home.settings, home.paths)
-    if exclude.reason(place.root, home.settings, home.paths) and not args.decline:
+    if exclude.reason(str(Path.cwd()), home.settings, home.paths) and not args.decline:
         raise ExpectedError("This project is excluded: nothing of it is shared or taken in.")
     with Keeper.at(home) as keeper:
         if args.accept or args.decline:

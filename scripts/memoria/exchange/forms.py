@@ -292,18 +292,18 @@ class Page(Article):
         yield LEAD, ["", *self._read_opening()[1]]
         above = ""
         for section, told in every:
-            if section is self._first(section.heading):
+            if section is self._section_of(prose_id(section.heading)):
                 ours = {row for number, _, _ in told for row in range(number, section.block(number))}
                 rows = [row for number, row in enumerate(section.rows) if number not in ours]
                 rows += [row for each in self._repeated(section) for row in (each.raw, *each.rows)]
                 yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
             above = section.heading
 
-    def _first(self, heading: str) -> Section | None:
-        return next((each for each in self.sections if each.is_headed(heading)), None)
+    def _section_of(self, part: str) -> Section | None:
+        return next((each for each in self.sections if prose_id(each.heading) == part), None)
 
     def _repeated(self, section: Section) -> list[Section]:
-        """Return the sections of prose that have the heading of another one, the first of them."""
+        """Return the other sections of prose with the heading of this one, which is the first of them."""
         return [each for each in self.sections if each is not section and each.is_headed(section.heading)
                 and not on_page.is_for_statements(each)]  # fmt: skip
 
@@ -365,7 +365,7 @@ class Page(Article):
 
     def move(self, part: str, above: str) -> None:
         """Let a person's section stand below another one, as it is; a section of statements stays."""
-        section = next((each for each in self.sections if prose_id(each.heading) == part), None)
+        section = self._section_of(part)
         if section and not on_page.is_for_statements(section):
             self.sections.remove(section)
             section.rows = ["", *_strip(section.rows)]
@@ -380,7 +380,7 @@ class Page(Article):
             lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
             self.lead = [*lead[not self.front.raw :], ""]
             return
-        section = next((each for each in self.sections if prose_id(each.heading) == part), None)
+        section = self._section_of(part)
         if rows and section is None:
             section = Section(markdown.heading(raw)[1], raw)
             self.insert(section, self._place_below(above, part))
