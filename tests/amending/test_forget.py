@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 import re
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, redirect_stderr
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -462,15 +463,14 @@ def test_the_next_worker_completes_a_forget_that_was_broken_off(
     assert not Path(home.paths.forgetting).exists()
 
 
-def test_who_forgets_while_a_worker_is_at_it_is_told_at_once(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
-    with locks.take(Path(home.paths.worker_lock)):
+def test_who_forgets_while_a_worker_is_at_it_is_told_at_once(home: Home) -> None:
+    with redirect_stderr(io.StringIO()) as told, locks.take(Path(home.paths.worker_lock)):
         waits = threading.Thread(target=run, args=(forget, home, "s1", "--yes"))
         waits.start()
-        told = ""
-        while waits.is_alive() and not told.endswith("\n"):  # a line may be written in two pieces
-            told += capfd.readouterr().err
+        while waits.is_alive() and not told.getvalue().endswith("\n"):  # a line may be written in two pieces
+            pass
     waits.join()
-    assert told == "memoria: waiting for the worker, which may be asking a model ...\n"
+    assert told.getvalue() == "memoria: waiting for the worker, which may be asking a model ...\n"
     gone(home)
 
 
