@@ -296,14 +296,16 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_one(desk: M
 
 def test_a_heading_that_stands_twice_is_exchanged_with_all_below_it(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
-    save(desk, lambda page: page + "\n## Notes\n\nOne.\n\n## Limits\n\n## Notes\n\nThree.\n")
-    save(desk, lambda page: page.replace("## Behaviour", "## Notes\n\nNone.\n\n## Behaviour\n\n"))
+    save(desk, lambda page: page + "\n## Notes\n\nOne.\n\n## Limits\n\nNotes\n-----\n\nThree.\n")
+    save(desk, lambda page: page.replace("## Behaviour", "Notes\n-----\n\nNone.\n\nBehaviour\n---------\n\n"))
+    place(desk, "Behaviour", "It drops none.")
     meet(desk, laptop)
     for words in ("None.", "One.", "Three."):
         path(laptop).write_text(text(laptop).replace(words, f"Not {words.lower()}"))
         meet(laptop, desk)
     assert same(desk, laptop)
     for machine in (desk, laptop):
+        assert len(rows(machine, "Behaviour")) == 2
         assert re.findall("Not .*", text(machine)) == ["Not none.", "Not one.", "Not three."]
     for change in (("What is known", "Mine.\nWhat is known"), ("Mine.\n", "")):  # above memoria's summary
         path(laptop).write_text(text(laptop).replace(*change))

@@ -254,7 +254,10 @@ def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(desk: Machine, l
         day(laptop).with_name("2026-11-20.md").write_text(text)
         meet(laptop, desk)
         assert contents(desk) == contents(laptop) == {"Use pnpm.", "Use tabs."}
-    save(laptop, "Use tabs. ^l-", "Use tabs.\n  ^l-")  # by a formatter
+    save(laptop, "- [", "- \\[")  # by a formatter
+    meet(laptop, desk)
+    assert {fact.kind for fact in laptop.facts()} == {fact.kind for fact in desk.facts()} != {"fact"}
+    save(laptop, "Use tabs. ^l-", "Use tabs.\n  ^l-")
     meet(laptop, desk)
     assert contents(desk) == {"Use pnpm.", "Use tabs."}
     rows = day(laptop).read_text().split("\n")

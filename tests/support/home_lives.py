@@ -283,14 +283,17 @@ class Life:
 
     def _delete(self, machine: Machine) -> None:
         if not machine.is_torn and (fact := self._live(machine)):
-            rows = re.compile(rf"(?m)^- \[\w+\] .*\^{fact.id}\n(?:  .*\n)*")
+            rows = re.compile(rf"(?m)^- \\?\[\w+\] .*\^{fact.id}\n(?:  .*\n)*")
             self._save(machine, lambda text: rows.sub("", text), f"^{fact.id}\n")
             self.replaced.update(WORD.findall(fact.content))
             self.touched.add(fact.id)  # where it is reworded meanwhile, it lives on, and the next compile places it
 
     def _reformat(self, machine: Machine) -> None:
         def formatted(text: str) -> str:
-            text = re.sub(r"(?m)^- (?!\[[a-z]+\] )", "* ", text) if "\n* " not in text else text.replace("\n* ", "\n- ")
+            if "\n* " in text:
+                text = text.replace("\n* ", "\n- ").replace("\n- \\[", "\n- [")
+            else:
+                text = re.sub(r"(?m)^- (?!\\?\[[a-z]+\] )", "* ", text).replace("\n- [", "\n- \\[")
             return re.sub(r"\n\n(?=\S)", lambda _: "\n\n\n" if self.rng.random() < 0.3 else "\n\n", text)
 
         self._save(machine, formatted)
@@ -389,7 +392,7 @@ class Life:
     def _reflow(self, machine: Machine) -> None:
         if pages := list(machine.pages()):
             path = machine.wiki().path(self.rng.choice(pages).slug)
-            path.write_text(path.read_text().replace("\n- ", "\n* ").replace("\n\n## ", "\n\n\n## "))
+            path.write_text(re.sub(r"\n\n## (.*)", r"\n\n\n\1\n---", path.read_text().replace("\n- ", "\n* ")))
 
     # -- machines
 

@@ -80,6 +80,7 @@ def test_what_is_retired_goes_to_history_with_its_lines_and_comes_back_with_them
     ("x\n\n## A\n", "x", "\nNew one\n\n## A\n"),
     ("# T\n\nold\nrow\n\nmore\n\n## A", "old row", "# T\n\nNew one\n\nmore\n\n## A"),
     ("# T\nold\n## A", "old", "# T\n\nNew one\n\n## A"),
+    ("T\n===\nold\n\nA\n---\n\nb\nc\n---", "old", "T\n===\n\nNew one\n\nA\n---\n\nb\nc\n---"),
 ])  # fmt: skip
 def test_a_summary_is_the_first_paragraph_below_the_title(text: str, was: str, now: str) -> None:
     page = article(text)

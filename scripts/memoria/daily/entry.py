@@ -142,8 +142,9 @@ _UNWORDLY = Pattern(r"[\s·<>\[\]`%]+")
 BLOCK_ID = Pattern(r"\^(e-[0-9a-z]+)[ \t]*")
 LABEL = Pattern(r"(?m)^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$")
 LEARNED = Pattern(  # a person's own line may have nothing but the id, and any marks of a list or quote
-    r"(?=- \[[a-z]+\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)(?:[ \t]*(?:[-*+>|\u2022]|(?<![-*+\u2022]\s)\d{1,3}[.)])[ \t]+)*"
-    r"(?:\[(?P<kind>[a-z]+)\] )?(?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
+    r"(?=- \\?\[[a-z]+\\?\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)"
+    r"(?:[ \t]*(?:[-*+>|\u2022]|(?<![-*+\u2022]\s)\d{1,3}[.)])[ \t]+)*"
+    r"(?:\\?\[(?P<kind>[a-z]+)\\?\] )?(?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
 )
 BOX = Pattern(r"(?s)(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
 STRUCK = Pattern(r"(?s)~~(.+)~~")

@@ -295,8 +295,8 @@ class Page(Article):
             if section is self._section_of(prose_id(section.heading)):
                 ours = {row for number, _, _ in told for row in range(number, section.block(number))}
                 rows = [row for number, row in enumerate(section.rows) if number not in ours]
-                rows += [row for each in self._repeated(section) for row in (each.raw, *each.rows)]
-                yield prose_id(section.heading), [f"{section.raw}\t{above}", *_strip(rows)]
+                rows += [row for each in self._repeated(section) for row in (each.row, *each.rows)]
+                yield prose_id(section.heading), [f"{section.row}\t{above}", *_strip(rows)]
             above = section.heading
 
     def _section_of(self, part: str) -> Section | None:
@@ -309,7 +309,7 @@ class Page(Article):
 
     def _read_opening(self) -> tuple[list[str], list[str]]:
         """Return what stands before the first section: memoria's summary, and what a person wrote."""
-        rows = _strip([row for row in self.lead if not row.startswith("# ")])
+        rows = _strip([row for row in self.lead if markdown.heading(row)[0] != 1])
         end = next((number for number, row in enumerate(rows) if not row.strip()), len(rows))
         own = end if self.wrote_summary else 0
         return rows[:own], _strip(rows[own:])
@@ -319,9 +319,7 @@ class Page(Article):
     def describe(self, told: Mapping[str, Any]) -> None:
         """Let the page have this title, these names, days and summary; without a summary, a person's."""
         if told["title"] != self.title:
-            old, title = f"# {self.title}", markdown.line(str(told["title"]))
-            self.lead = [f"# {title}" if row.strip() == old else row for row in self.lead]
-            self.front.set("title", title)
+            self.entitle(str(told["title"]))
         for name in _NAMES:
             if told[name] != self.front.texts(name):
                 self.front.set(name, list(map(str, told[name])))
@@ -376,7 +374,7 @@ class Page(Article):
         head, *rows = text.split("\n")
         raw, _, above = head.partition("\t")
         if part == LEAD:
-            title, summary = [row for row in self.lead if row.startswith("# ")], self._read_opening()[0]
+            title, summary = [row for row in self.lead if markdown.heading(row)[0] == 1], self._read_opening()[0]
             lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
             self.lead = [*lead[not self.front.raw :], ""]
             return

@@ -279,6 +279,7 @@ def load_yaml(raw: str) -> object:
 
 
 MAX_LEVEL = 6  # of headings
+_UNDERLINE = Pattern(r" {0,3}(=+|--+)[ \t\r]*")  # a lone hyphen begins a list
 _FENCE = Pattern(r"\s*(`{3,}|~{3,})(.*)")
 
 
@@ -303,6 +304,8 @@ def code_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 def heading(row: str) -> tuple[int, str]:
     """Return the level and text of a heading, without closing number signs; ``(0, "")`` for any other row."""
+    if "\n" in row and (line := _UNDERLINE.fullmatch(row.rpartition("\n")[2])):
+        return (1 if line[1][0] == "=" else 2), row.partition("\n")[0].strip()
     level = len(row) - len(row.lstrip("#"))
     if not 1 <= level <= MAX_LEVEL or row[level : level + 1] not in ("", " ", "\t", "\r"):
         return 0, ""
@@ -311,9 +314,25 @@ def heading(row: str) -> tuple[int, str]:
     return level, bare.rstrip(" \t") if bare[-1:] in ("", " ", "\t") else text
 
 
+def head_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each row and whether it belongs to a code block; an underlined heading is one row with the line below it.
+
+    (CommonMark 0.31, 4.3.) Its text is one line: a paragraph above a rule is no heading.
+    """
+    told = [*code_rows(rows), ("", False)]
+    above, number = "", 0
+    while number < len(told) - 1:
+        (row, in_code), (below, _) = told[number : number + 2]
+        is_first = not above.strip() or heading(above)[0]  # in its paragraph
+        if is_first and not in_code and _LONE.match(row) and _UNDERLINE.fullmatch(below):
+            row, number = f"{row}\n{below}", number + 1
+        yield row, in_code
+        above, number = row, number + 1
+
+
 def first_heading(rows: Iterable[str]) -> str:
     """Return the text of the first level-1 heading, ``""`` when none precedes the first level-2 heading."""
-    for row, in_code in code_rows(rows):
+    for row, in_code in head_rows(rows):
         level, text = (0, "") if in_code else heading(row)
         if level == 1:
             return text
@@ -327,6 +346,7 @@ def first_heading(rows: Iterable[str]) -> str:
 _NUMBER = r"\d{1,3}[.)]"  # of an item; one with more digits is a year
 _LABEL = r"\*\*[A-Z][A-Za-z ]+:\*\*"
 _WORDS = rf"(?=\S)(?!(?:[-*+\u2022]|{_NUMBER})(?:\s|$)|[>|]|#{{1,6}}(?:\s|$)|<!--|```|~~~|[-=*_|: ]+$)"
+_LONE = Pattern(rf" {{0,3}}{_WORDS}")
 _TEXT = Pattern(rf"(?!{_LABEL}$|\^e-)(?:\s*<!--(?!.*-->)|[\s>]*(?:([-*+\u2022]|{_NUMBER})\s+)*{_WORDS})")
 _MORE = rf"(?!{_LABEL}|\^e-)\s*{_WORDS}"
 _MORE_OF_NUMBER = Pattern(_MORE)

@@ -219,7 +219,7 @@ def _sections(
     """
     label = opening
     paragraph: list[str] = []
-    for row, in_code in markdown.code_rows(body.split("\n")):
+    for row, in_code in markdown.head_rows(body.split("\n")):
         line = _LINK.sub(r"\1", block_id.sub("", row)).rstrip()
         (level, heading), bold = ((0, ""), None) if in_code else (markdown.heading(line), _LABEL.match(line))
         item = not in_code and line.lstrip().startswith(("- ", "* ", "+ "))

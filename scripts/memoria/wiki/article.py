@@ -130,7 +130,7 @@ def heading_of(text: str) -> str:
 
 @dataclass(slots=True)
 class Section:
-    """A ``## heading`` and the lines below it, unchanged; ``raw`` is the heading's whole line."""
+    """A heading and the lines below it, unchanged; ``raw`` is what makes the heading, two lines if underlined."""
 
     heading: str
     raw: str
@@ -152,6 +152,11 @@ class Section:
             self.add(*block)
         else:
             self.rows[number:number] = block
+
+    @property
+    def row(self) -> str:
+        """The heading as one line."""
+        return f"## {self.heading}" if "\n" in self.raw else self.raw
 
     def is_headed(self, heading: str) -> bool:
         """Return whether the section has this heading, ignoring case."""
@@ -236,7 +241,7 @@ class Article:
         self._head = text.removesuffix(body), self.front.raw
         self.lead: list[str] = []  # everything before the first section: title and summary
         self.sections: list[Section] = []
-        for row, in_code in markdown.code_rows(body.split("\n")):
+        for row, in_code in markdown.head_rows(body.split("\n")):
             level, heading = (0, "") if in_code else markdown.heading(row)
             if level == SECTION:
                 self.sections.append(Section(heading, row))
@@ -279,9 +284,14 @@ class Article:
     def rename(self, title: str) -> None:
         """Give the page another title; the former one stays as an alias."""
         former = self.title
-        self.front.set("title", markdown.line(title))
-        self.lead = [f"# {markdown.line(title)}" if row == f"# {former}" else row for row in self.lead]
+        self.entitle(title)
         self.front.add("aliases", [former])
+
+    def entitle(self, title: str) -> None:
+        """Give the page a title in place of its own."""
+        own, title = (1, self.title), markdown.line(title)
+        self.lead = [f"# {title}" if markdown.heading(row) == own else row for row in self.lead]
+        self.front.set("title", title)
 
     @property
     def aliases(self) -> list[str]:
@@ -314,7 +324,7 @@ class Article:
     def summary_rows(self) -> tuple[int, int]:
         """Where the summary begins and ends in the lead."""
         rows = self.lead
-        start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
+        start = next((n for n, row in enumerate(rows) if row.strip() and markdown.heading(row)[0] != 1), len(rows))
         return start, next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
 
     @property
@@ -412,7 +422,7 @@ class Article:
     def cut(self, section: Section, number: int) -> list[str]:
         """Remove a line with what is nested in it, and its section when nothing is left there; return the rows."""
         rows = section.cut(number)
-        if section.raw.startswith("## ") and not any(row.strip() for row in section.rows):
+        if not any(row.strip() for row in section.rows):
             self.sections.remove(section)
         return rows
 
