@@ -149,4 +149,5 @@ def test_what_another_machine_or_an_earlier_version_forgot_is_known_here(tmp_pat
     assert (here.find("Two quagga\nHERDS."), here.holds("quagga herd")) == ("quagga herds", False)
     assert all(map(here.line_holds, (b'{"content": [{"text": "Two quagga herds."}]}', b'{"text": "Two quagga herds')))
     assert here.purge("one\ntwo quagga herds\nthree\n") == "one\nthree\n"
+    assert here.purge("- one\n  of two\n- my two quagga\n  herds\n\nfour\n") == "- one\n  of two\n\nfour\n"
     assert (here.salt, here.path.stat().st_mode & 0o777) == ("00" * 16, 0o600), "one salt, where machines meet first"

@@ -496,23 +496,7 @@ def _join_lines(lines: Iterable[str]) -> Iterator[str]:
 
     A comment of memoria's loses its line breaks, which a formatter made; of all else they stay.
     """
-    joined, goes_on = "", None
-    for line, in_code in markdown.code_rows(lines):
-        row = line.rstrip()
-        if goes_on and row and not in_code and goes_on.match(row):
-            joined += line
-        else:
-            if joined:
-                yield _row(joined)
-            joined, goes_on = line, None if in_code else _ANY if _OPEN.match(row) else markdown.more_text(row)
-        if goes_on and markdown.is_whole(joined, row):
-            goes_on = None
-    if joined:
-        yield _row(joined)
-
-
-def _row(joined: str) -> str:
-    """Return the lines of one row as its text and its line end."""
-    row = joined.rstrip("\r\n")
-    flat = unwrap(row)
-    return flat + joined[len(row) :] if flat != row and _OPEN.match(row) else joined
+    for rows in markdown.texts(lines, lambda row: _ANY if _OPEN.match(row) else markdown.more_text(row)):
+        joined = "".join(rows)
+        row = joined.rstrip("\r\n")
+        yield unwrap(row) + joined[len(row) :] if _OPEN.match(row) else joined

@@ -370,6 +370,27 @@ def is_whole(first: str, last: str) -> bool:
     return is_comment or ("^" in last and BLOCK_ID.search(last) is not None)
 
 
+def texts(rows: Iterable[str], more: Callable[[str], re.Pattern[str] | None] = more_text) -> Iterator[list[str]]:
+    """Yield the rows of each text together: of an item, a paragraph, a quote or a comment; any other row by itself.
+
+    ``more``: what a row looks like that is more of the text in another one.
+    """
+    together: list[str] = []
+    goes_on = None
+    for row, in_code in code_rows(rows):
+        bare = row.rstrip()
+        if goes_on and bare and not in_code and goes_on.match(bare):
+            together.append(row)
+        else:
+            if together:
+                yield together
+            together, goes_on = [row], None if in_code else more(bare)
+        if goes_on and is_whole(together[0], bare):
+            goes_on = None
+    if together:
+        yield together
+
+
 def drop_lines(rows: Sequence[str], holds: Callable[[str], bool]) -> list[str]:
     """Return the rows of one text without the fewest that hold something, each by itself or several together.
 

@@ -20,7 +20,7 @@ from memoria.base import exclude
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.capture import cursor
-from memoria.ground import files, home_files
+from memoria.ground import files, home_files, markdown
 from memoria.ground.home import Home
 from memoria.ground.said import row_words, words
 from memoria.search.words import fold
@@ -156,10 +156,15 @@ class Tombstones:
         return any(self.holds(text) for text in _strings(value))
 
     def purge(self, text: str) -> str:
-        """Return ``text`` without the lines that contain a forgotten text; nothing when only several together do."""
+        """Return ``text`` without the lines and items that hold a forgotten text; nothing when only several do."""
         if not self.holds(words(text)):
             return text
-        rest = "".join(line for line in text.splitlines(keepends=True) if not self.holds(row_words(line)))
+
+        def holds(line: str) -> bool:
+            return self.holds(row_words(line))
+
+        parts = list(markdown.texts(text.splitlines(keepends=True)))
+        rest = "".join("".join(markdown.drop_lines(rows, holds) if holds(" ".join(rows)) else rows) for rows in parts)
         return "" if self.holds(words(rest)) else rest
 
     def _stone(self, plain: str) -> Tombstone:
