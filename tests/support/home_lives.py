@@ -293,7 +293,8 @@ class Life:
             if "\n* " in text:
                 text = text.replace("\n* ", "\n- ").replace("\n- \\[", "\n- [")
             else:
-                text = re.sub(r"(?m)^- (?!\\?\[[a-z]+\] )", "* ", text).replace("\n- [", "\n- \\[")
+                text = re.sub(r"(?m)^- \[(?=[a-z]{2,}\] )", r"- \\[", text)
+                text = re.sub(r"(?m)^- (?!\\\[)", "* ", text)
             return re.sub(r"\n\n(?=\S)", lambda _: "\n\n\n" if self.rng.random() < 0.3 else "\n\n", text)
 
         self._save(machine, formatted)
