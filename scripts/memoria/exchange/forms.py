@@ -374,9 +374,7 @@ class Page(Article):
         head, *rows = text.split("\n")
         raw, _, above = head.partition("\t")
         if part == LEAD:
-            title, summary = [row for row in self.lead if markdown.heading(row)[0] == 1], self._read_opening()[0]
-            lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
-            self.lead = [*lead[not self.front.raw :], ""]
+            self._write_lead(rows)
             return
         section = self._section_of(part)
         if rows and section is None:
@@ -394,6 +392,11 @@ class Page(Article):
             section.rows = [row for part in (rows[:end], kept, rows[end:]) if part for row in ("", *part)] + [""]
             if not rows and not kept:
                 self.sections.remove(section)
+
+    def _write_lead(self, rows: list[str]) -> None:
+        title, summary = [row for row in self.lead if markdown.heading(row)[0] == 1], self._read_opening()[0]
+        lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
+        self.lead = [*lead[not self.front.raw :], ""]
 
 
 def new_page(slug: str, text: str) -> Page:

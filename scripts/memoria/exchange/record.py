@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from memoria.daily.entry import SESSION
+from memoria.daily.entry import FORGOTTEN, SESSION
 from memoria.exchange.keys import Key
 from memoria.ground.files import sha256
 from memoria.statements.fact import GLOBAL, ORIGINS
@@ -158,6 +158,26 @@ def pack(value: Mapping[str, Any]) -> str:
 def digest_in(dot: str) -> str:
     """Return the digest that a dot ends in."""
     return dot[RANDOM:]
+
+
+def clean_text(record: Record, clean: Callable[[str], str]) -> tuple[str, str]:
+    """Return what ``clean`` leaves of a record's text, and before it the id under which that stands."""
+    text = str(record.text)
+    if record.kind == PROSE:
+        head, _, rest = text.partition("\n")
+        raw, tab, above = head.partition("\t")
+        is_named = clean(raw) == raw  # else, as in the file, it has another heading now
+        raw, part = (raw, record.id) if is_named else (f"## {FORGOTTEN}", f"{record.root}#{prose_id(FORGOTTEN)}")
+        return part, f"{raw}{tab}{above if clean(above) == above else FORGOTTEN}\n{clean(rest)}"
+    if record.kind == STATEMENT:
+        with suppress(ValueError, KeyError, TypeError):  # it has no former wordings, or is of a newer version
+            told = json.loads(text)
+            former = [words for words in told.pop("history") if clean(words) == words]
+            text = pack(told | ({"history": former} if former else {}))
+    left = clean(text)
+    if record.kind == PLACE and left.split("\n")[:2] != text.split("\n")[:2]:
+        left = ""  # what is nested below a row says nothing without it
+    return record.id, left
 
 
 def seal(lines: Iterable[str], key: Key | None) -> tuple[str, bytes]:

@@ -11,28 +11,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from memoria.base.paths import Paths
-from memoria.daily.entry import FORGOTTEN
 from memoria.exchange.record import (
     END,
     FORGET,
     GONE,
     ITEM,
     PLACE,
-    PROSE,
     RANDOM,
     STATEMENT,
     Piece,
     Record,
+    clean_text,
     digest_of,
     nameless_id,
-    pack,
-    prose_id,
     wording,
     wordings,
 )
@@ -207,26 +204,10 @@ class Records(AbstractContextManager["Records"]):
 
         The record that replaces it is the same on all machines.
         """
-        left = clean(record.text) if record.text and record.kind != FORGET else record.text
-        if left == record.text:
+        if not record.text or record.kind == FORGET or clean(record.text) == record.text:
             return False
-        ident = record.id
-        if record.kind == PROSE:
-            head, _, rest = str(record.text).partition("\n")
-            raw, tab, above = head.partition("\t")
-            if clean(raw) != raw:  # as in the file, it has another heading now
-                raw, ident = f"## {FORGOTTEN}", f"{record.root}#{prose_id(FORGOTTEN)}"
-            left = f"{raw}{tab}{above if clean(above) == above else FORGOTTEN}\n{clean(rest)}"
-        if record.kind == STATEMENT:
-            text = str(record.text)
-            with suppress(ValueError, KeyError, TypeError):  # it has no former wordings, or is of a newer version
-                told = json.loads(text)
-                former = [words for words in told.pop("history") if clean(words) == words]
-                text = pack(told | ({"history": former} if former else {}))
-            left = clean(text)
-        if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
-            left = ""  # what is nested below a row says nothing without it
-        made = self.put(ident, record.kind, left or None, (record.dot, *record.over), dot=made_prefix(record.dot),
+        ident, left = clean_text(record, clean)
+        made = self.put(ident, record.kind, left or None, record.dots, dot=made_prefix(record.dot),
                         project=record.project, machine=record.machine)  # fmt: skip
         shown = self.view(record.id)
         if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
