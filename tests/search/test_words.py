@@ -85,11 +85,7 @@ def test_of_texts_that_say_the_same_the_last_is_distinct() -> None:
 
 @pytest.mark.parametrize(("text", "names"), TOLD["names"])
 def test_names_in_prose(text: str, names: list[str]) -> None:
-    assert identifiers.find_in_prose(text) == names
-
-
-def test_a_called_name_in_code_keeps_its_arguments() -> None:
-    assert identifiers.find_in_code(["def load(path):", "x = a_b(raw, True)"]) == ["load(path)", "a_b(raw, True)"]
+    assert identifiers.find(text) == names
 
 
 # -- cues

@@ -134,7 +134,7 @@ class _Wording:
         from memoria.search import comparison, identifiers  # noqa: PLC0415 (slow to import, and most days have none)
 
         self.words = comparison.words(_OPENNESS.sub(" ", text.replace("`", "")))
-        self.names = frozenset(name.casefold() for name in identifiers.find_in_prose(text))
+        self.names = frozenset(name.casefold() for name in identifiers.find(text))
 
     def is_same(self, other: _Wording) -> bool:
         """Return whether both name the same numbers and, but for a few words, the same things."""

@@ -191,7 +191,7 @@ def find_unheard(text: str, ground: str) -> list[str]:
     """Return the names and numbers of a text that the conversation does not hold, whatever their case or separators."""
     text, said = _PLACEHOLDER.sub(" ", text), _THOUSANDS.sub("", _fold(ground))
     numbers = set(_NUMBER.findall(said))
-    names = identifiers.find_in_prose(text)
+    names = identifiers.find(text)
     words_ = (piece.strip("`()[]{}<>\"'.,:;!?…") for name in names for piece in name.split())
     pieces = [piece for piece in words_ if any(map(str.isalnum, piece))]
     absent = [piece for piece in pieces if any(part not in said for part in _parts(_fold(piece), said))]

@@ -205,8 +205,8 @@ class Keeper(AbstractContextManager["Keeper"]):
 
         One of its own project comes first. A fact that says itself that it replaces the other does not repeat it.
         """
-        names = set(identifiers.find_in_prose(fact.content))
-        twins = (twin for twin in self.store.twins(fact) if names <= set(identifiers.find_in_prose(twin.content)))
+        names = set(identifiers.find(fact.content))
+        twins = (twin for twin in self.store.twins(fact) if names <= set(identifiers.find(twin.content)))
         twin = min(twins, key=lambda twin: fact.project not in twin.projects, default=None)
         return None if twin and twin.id in fact.supersedes else twin
 

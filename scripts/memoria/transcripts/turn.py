@@ -212,7 +212,7 @@ def one_line(text: object, limit: int = COMMAND) -> str:
     flat = _SPACE.sub(" ", text).strip() if isinstance(text, str) else ("" if text is None else str(text))
     if len(flat) <= limit:
         return flat
-    rest = (word for word in identifiers.find_in_code([flat[limit:]]) if word not in flat[:limit])
+    rest = (word for word in identifiers.find(flat[limit:]) if word not in flat[:limit])
     return f"{flat[:limit]} … {_fit(rest, NAMES)}".rstrip()
 
 
@@ -224,7 +224,7 @@ def _fit(words: Iterable[str], limit: int) -> str:
 
 def names(old: Iterable[str], new: Iterable[str]) -> str:
     """Return the identifiers of an edit, added and removed ones first, at most ``NAMES`` characters."""
-    before, after = identifiers.find_in_code(old), identifiers.find_in_code(new)
+    before, after = (identifiers.find("\n".join(texts)) for texts in (old, new))
     common = set(before) & set(after)
     changed = (word for word in (*after, *before) if word not in common)
     return _fit(dict.fromkeys((*changed, *after)), NAMES)

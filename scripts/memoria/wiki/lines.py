@@ -122,9 +122,7 @@ def is_rewording(text: str, known: str) -> bool:
 def _names(text: str) -> set[str]:
     """Return the names in a text: of code, and what is written with a capital inside a sentence."""
     inside = (word.strip(".,;:!?\"'()`") for word in text.split()[1:])
-    return {
-        name.casefold() for name in (*identifiers.find_in_prose(text), *(word for word in inside if word[:1].isupper()))
-    }
+    return {name.casefold() for name in (*identifiers.find(text), *(word for word in inside if word[:1].isupper()))}
 
 
 def places(article: Article, store: Store) -> list[Place]:
