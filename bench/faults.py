@@ -49,8 +49,6 @@ TOOLS: dict[str, dict[str, Any]] = {  # tool -> an input about which something i
     "MultiEdit": {"file_path": "src/prices.py", "edits": [{"old_string": "cents = 1", "new_string": "cents = 2"}]},
     "NotebookEdit": {"notebook_path": "src/prices.py", "new_source": "cents = 2"},
     "Write": {"file_path": "src/prices.py", "content": "cents = 2"},
-    "Agent": {"prompt": "Check the linker and libzebra.", "description": "linker", "subagent_type": "Explore"},
-    "Task": {"prompt": "Check the linker and libzebra.", "description": "linker", "subagent_type": "Explore"},
 }
 ERROR = "Exit code 1\nld: the linker cannot find libzebra"
 PROMPT = "Why does make deploy say that the linker cannot find libzebra?"
@@ -61,7 +59,6 @@ MOMENTS: dict[str, dict[str, Any]] = {  # event -> what the client says of it, w
     "UserPromptSubmit": {"prompt": PROMPT},
     "PostToolUseFailure": {"error": ERROR},
 }
-STARTERS = ("Agent", "Task")  # tools of which a note is given to the sub-agent and not at once
 PAGE = 4_096
 MAX_PAGES = 96
 EVERY = 10  # points after which everything is looked at, and not only hook and worker
@@ -248,18 +245,14 @@ def _hook(name: str, tool: str = "") -> Scenario:
 
     def before(world: World) -> None:
         world.say(world.session)
-        _begin_another(world, hook.event)
+        _begin_another(world)
 
     def act(world: World, fault: Fault) -> Done:
         return world.fire(name, fault, **fields, session_id=world.other)
 
     def after(world: World) -> str:
-        _begin_another(world, hook.event)
+        _begin_another(world)
         done = act(world, Fault())
-        if tool in STARTERS:
-            started = {**recorded("SubagentStart"), "agent_type": TOOLS[tool]["subagent_type"]}
-            started = {key: value for key, value in started.items() if key not in own}
-            done = world.fire("SubagentStart", **started | {"session_id": world.other})
         return "" if "libzebra" in done.out or "Room is made" in done.out else f"no note with room again: {done}"
 
     return Scenario(act, before, is_hook=True, after=after)
@@ -269,12 +262,9 @@ def _said(world: World) -> None:
     world.say(world.session)
 
 
-def _begin_another(world: World, event: str) -> None:
-    """Let a session begin that was given no notes yet; before a sub-agent starts, it is given its task."""
+def _begin_another(world: World) -> None:
+    """Let a session begin that was given no notes yet."""
     world.other = f"other-{world.dice.getrandbits(64):016x}"
-    if event == "SubagentStart":
-        task = {**TOOLS["Agent"], "subagent_type": recorded(event)["agent_type"]}
-        world.fire("PreToolUse", tool_name="Agent", tool_input=task, session_id=world.other)
 
 
 def _verb(*words: str, before: Callable[[World], object], after: Callable[[World], str] = lambda _: "") -> Scenario:

@@ -45,7 +45,6 @@ ODD: tuple[Any, ...] = (
     "make deploy " + "x=1 " * 400, "'make deploy", "cat <<EOF > src/prices.py\n" * 200, "sudo " * 900 + "make deploy",
     "\u202e\u200b\ufeff make deploy", "\\" * 3_999, "..", "/dev/zero", "/proc/self/mem", "C:\\temp\\new\\r.jsonl",
 )  # fmt: skip
-TASKED = "tasked"  # a session that has given a task to a sub-agent
 EVERY = 50  # inputs between two exchanges of the real session
 
 
@@ -83,9 +82,8 @@ def _each(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
         for number, ((is_of_tool, place), value) in enumerate(product(places, ODD)):
             tool = hook.tools[number % len(hook.tools)] if hook.tools else "Bash"
             odd = {"tool_input": {**TOOLS[tool], place: value}} if is_of_tool else {place: value}
-            session = TASKED if hook.event == "SubagentStart" else f"{name}-{number}"
             said = {**PAYLOADS[hook.event][0], **MOMENTS.get(hook.event, {}), "cwd": str(world.project)}
-            said |= {"session_id": session, "tool_name": tool, "tool_input": TOOLS[tool]}
+            said |= {"session_id": f"{name}-{number}", "tool_name": tool, "tool_input": TOOLS[tool]}
             yield name, {**said, **odd}
 
 
@@ -93,12 +91,11 @@ def _plausible(world: World, name: str) -> st.SearchStrategy[dict[str, Any]]:
     """What a client says of the event, mostly so that the hook has something to say in a session that is new to it."""
     hook, every = HOOKS[name], [payload for said in PAYLOADS.values() for payload in said]
     tools = [{"tool_name": tool, "tool_input": TOOLS[tool]} for tool in hook.tools] or [{}]
-    sessions = st.just(TASKED) if hook.event == "SubagentStart" else st.integers(0, 10**9).map("s{}".format)
     telling = st.builds(
         lambda known, tool, session: {
             **known, **MOMENTS.get(hook.event, {}), **tool, "cwd": str(world.project), "session_id": session
         },
-        st.sampled_from(PAYLOADS[hook.event]), st.sampled_from(tools), sessions,
+        st.sampled_from(PAYLOADS[hook.event]), st.sampled_from(tools), st.integers(0, 10**9).map("s{}".format),
     )  # fmt: skip
     return telling | telling | st.sampled_from(every)
 
@@ -180,7 +177,6 @@ def campaign(
             world.fire("Stop")
             world.say_to_codex()
             world.fire("codex Stop")
-            world.fire("PreToolUse", tool_name="Agent", tool_input=TOOLS["Agent"], session_id=TASKED)
         say(name, raw)
 
     tell()

@@ -29,9 +29,8 @@ TABS = "Use tabs in Makefiles, never spaces: the zebra build broke over it."
 PUSH = "Never run zebra push --force."
 FIX = "The linker cannot find libzebra: install libzebra-dev, then run ldconfig."
 RULE = "- [correction] Answer in English."
-ABOUT = "- [decision] Stripes are counted by the zebra tally."
 OTHER = "- [decision] Boats are painted blue."
-PAGE = f"Notes.\n<memoria-notes-000000>\n## What matters most\n{RULE}\n{ABOUT}\n{OTHER}\n</memoria-notes-000000>\n"
+PAGE = f"Notes.\n<memoria-notes-000000>\n## What matters most\n{RULE}\n{OTHER}\n</memoria-notes-000000>\n"
 TASK = {
     "description": "count", "prompt": "Find where the zebra tally counts stripes", "subagent_type": "Explore",
     "run_in_background": False,
@@ -149,10 +148,9 @@ def test_a_prompts_notes_come_once_again_after_a_compaction_and_never_back_as_tu
     assert FIX not in kept
 
 
-def test_a_subagent_is_given_the_part_of_the_page_that_concerns_its_task(world: World) -> None:
+def test_a_subagent_is_given_the_rules_of_the_page(world: World) -> None:
     world.session(("Agent", TASK))
-    (agents,) = [text for text in world.sent() if "that may concern this task" in text]
-    given = agents.partition("that may concern this task")[2]
+    (agents,) = [text for text in world.sent() if "how the user wants things done" in text]
+    given = agents.partition("how the user wants things done")[2]
     assert RULE in given
-    assert ABOUT in given
     assert OTHER not in given

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
     from memoria.capture import hook
 
-AGENT_TOOLS = ("Agent", "Task")
 MAX_SYMBOLS = 24
 MIN_SYMBOL_CHARS = 6
 MAX_FILES = 24  # of a command; each is compared with every word of what may mention it
@@ -36,14 +35,9 @@ _READING_GIT = frozenset(("blame", "branch", "diff", "log", "ls-files", "rev-par
 
 
 def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
-    """Return the notes that name what an edit or a command touches, or None; record the task of a sub-agent."""
+    """Return the notes that name what an edit or a command touches, or None."""
     tool, given = event.text("tool_name"), event.fields.get("tool_input")
     if not isinstance(given, dict):
-        return None
-    if tool in AGENT_TOOLS:
-        from memoria.recall import subagent_page  # noqa: PLC0415 (most tool uses start no sub-agent)
-
-        subagent_page.record(event, given, settings, paths)
         return None
     if settings.notes != "all" or not os.path.exists(paths.index):
         return None
