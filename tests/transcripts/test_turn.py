@@ -146,15 +146,12 @@ def test_what_nobody_typed_is_no_turn(words: bytes) -> None:
     assert read([words]) == []
 
 
-def test_a_queued_prompt_waits_until_it_is_certain() -> None:
+def test_a_queued_prompt_waits_until_the_session_is_over() -> None:
     reader = Reader()
-    assert list(reader.read([queue("enqueue", "01", content="and then?")])) == []
+    assert list(reader.read([queue("enqueue", "01", content="and then?"), queue("remove", "02")])) == []
     assert [turn.text for turn in reader.pending_turns] == ["and then?"]
-    assert list(reader.read([queue("remove", "02"), user("a tool ran", "u2", isMeta=True)])) == []
-    given_out = list(reader.read([assistant("then this", "a1", "2026-03-01T09:00:03Z")]))
-    assert [(turn.role, turn.text) for turn in given_out] == [("user", "and then?"), ("assistant", "then this")]
+    assert [turn.text for turn in reader.settle()] == ["and then?"]
     assert list(reader.pending_turns) == []
-    assert reader.settle() == []
     typed = [queue("enqueue", "04", content="and now?"), queue("enqueue", "05", content="or not?")]
     assert list(reader.read([*typed, queue("popAll", "06", content="so and now? then")])) == []
     assert [turn.text for turn in reader.pending_turns] == ["or not?"], "the other is in the input line again"

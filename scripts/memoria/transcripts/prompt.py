@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from memoria.transcripts import answers
@@ -60,7 +60,7 @@ _PERSON_KINDS = ("human",)
 _PERSON_SOURCES = ("typed", "queued", "sdk")  # sdk: a program or an editor's window, which sends what a person typed
 _PERSON_TURNS = ("human", "sdk")
 _VERBATIM = ("typed", "queued")  # nothing of the client's is mixed into these
-_MAX_ENTRIES = 1_000  # kept, and of prompts given out; machine notices may stay open for a whole session
+_MAX_ENTRIES = 1_000  # kept; machine notices may stay open for a whole session
 _SUMMARY_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
@@ -265,14 +265,13 @@ def plain_text(content: object) -> str:
 
 @dataclass(slots=True)
 class Queued:
-    """One enqueued text. ``left``: when it left the queue, '' while it waits; ``said``: seen on a line of its own."""
+    """One enqueued text; ``said``: seen on a line of its own, or taken back. ``cwd``: of the line before."""
 
     text: str
     session: str
     time: str
     said: bool
-    cwd: str = ""  # of the line before
-    left: str = ""
+    cwd: str = ""
 
 
 def _normalise(text: str) -> str:
@@ -282,15 +281,9 @@ def _normalise(text: str) -> str:
 
 @dataclass(slots=True)
 class Queue:
-    """The client's prompt queue as its log tells it.
-
-    ``unnamed`` counts closings that do not say whose they are. ``given``: what was given out, so that it is not twice.
-    """
+    """The client's prompt queue as its log tells it."""
 
     entries: list[Queued] = field(default_factory=list)
-    unnamed: int = 0
-    closed: str = ""  # when the last unnamed closing happened
-    given: list[str] = field(default_factory=list)
 
     @property
     def open(self) -> list[Queued]:
@@ -299,72 +292,26 @@ class Queue:
 
     def enqueue(self, entry: Queued) -> list[Queued]:
         """Add an entry; returns prompts pushed out, because each entry is compared with all that are kept."""
-        again = _normalise(entry.text)
-        self.entries = [old for old in self.entries if old.said or not old.left or _normalise(old.text) != again]
-        self.entries.append(replace(entry, said=entry.said or again in self.given))
-        surplus, self.entries = self.entries[:-_MAX_ENTRIES], self.entries[-_MAX_ENTRIES:]
-        return self._give([old for old in surplus if not old.said])
-
-    def close(self, text: str, time: str) -> None:
-        """Take in a ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
-        waiting = [entry for entry in self.entries if not entry.left]
-        if text:
-            named = [entry for entry in waiting if _normalise(entry.text) == _normalise(text)]
-        else:
-            named = [entry for entry in waiting if entry.said and entry.text]
-        if named:
-            named[0].left = time
-        elif waiting:
-            self.unnamed, self.closed = self.unnamed + 1, time
-        self._forget()
+        again = _normalise(entry.text)  # some clients queue a prompt again and again
+        every = [*(old for old in self.open if _normalise(old.text) != again), entry]
+        self.entries = every[-_MAX_ENTRIES:]
+        return every[:-_MAX_ENTRIES]
 
     def take_back(self, text: str) -> None:
         """Take in a ``popAll``: the user has the text in the input line again; without a text, all that still waits."""
-        waiting = [entry for entry in self.entries if not entry.left]
-        if not text:
-            taken = waiting[self.unnamed :]
-        else:
-            whole = _normalise(text)
-            taken = [entry for entry in waiting if _normalise(entry.text) == whole][:1]
-            taken = taken or [entry for entry in waiting if entry.text and _normalise(entry.text) in whole]
-        for entry in taken:
-            entry.said, entry.left = True, "taken back"
-        self._forget()
+        whole = _normalise(text)
+        taken = [entry for entry in self.open if _normalise(entry.text) == whole][:1] if text else self.open
+        for entry in taken or [entry for entry in self.open if _normalise(entry.text) in whole]:
+            entry.said = True
 
     def mark_seen(self, text: str) -> None:
         """Mark the prompts that a user line or queued command repeats; several may have been joined in it."""
-        unsaid, whole = self.open, _normalise(text)
-        match = [entry for entry in unsaid if _normalise(entry.text) == whole][:1]
-        if not match and unsaid:
-            lines = f"\n{whole}\n"
-            match = [entry for entry in unsaid if entry.text and f"\n{_normalise(entry.text)}\n" in lines]
-        for entry in match:
+        whole = _normalise(text)
+        match = [entry for entry in self.open if _normalise(entry.text) == whole][:1]
+        for entry in match or [each for each in self.open if f"\n{_normalise(each.text)}\n" in f"\n{whole}\n"]:
             entry.said = True
-            if not entry.left and self.unnamed:
-                entry.left, self.unnamed = "seen", self.unnamed - 1
-
-    def take_certain(self, time: str) -> list[Queued]:
-        """Return the prompts that had left before an answer at ``time`` and are lost, each once."""
-        lost = [entry for entry in self.entries if entry.left and not entry.said and entry.left < time]
-        for entry in lost:
-            entry.said = True
-        return self._give(lost)
 
     def settle(self) -> list[Queued]:
         """End the session: return the prompts that exist nowhere else, and empty the queue."""
-        lost = self.open
-        self.entries, self.unnamed = [], 0
-        return self._give(lost)
-
-    def _give(self, lost: list[Queued]) -> list[Queued]:
-        self.given = [*self.given, *(_normalise(entry.text) for entry in lost)][-_MAX_ENTRIES:]
+        lost, self.entries = self.open, []
         return lost
-
-    def _forget(self) -> None:
-        """Drop what is done with; once as many closings came as entries wait, every entry has left."""
-        waiting = [entry for entry in self.entries if not entry.left]
-        if self.unnamed >= len(waiting):
-            for entry in waiting:
-                entry.left = self.closed
-            self.unnamed = 0
-        self.entries = [entry for entry in self.entries if not (entry.said and entry.left)]

@@ -34,9 +34,9 @@ _TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_erro
 class Reader:
     """Reads one session's slices, in order, into turns; streams, and never raises on what a line holds.
 
-    Prompts that were queued while Claude worked are held back until it is certain that the transcript does not repeat
-    them: ``pending_turns`` shows them, ``settle`` gives them out when the session is over. Another reader of the same
-    lines gives them out under the same keys.
+    Prompts that were queued while Claude worked are held back while the transcript may still repeat them:
+    ``pending_turns`` shows them, ``settle`` gives them out when the session is over. Another reader of the same lines
+    gives them out under the same keys.
     """
 
     def __init__(
@@ -103,9 +103,8 @@ class Reader:
         if kind == "queue-operation":
             return [_queued_turn(entry) for entry in self._queue_operation(value)]
         if kind == "assistant":
-            lost = self._queue.take_certain(_string(value, "timestamp")) if self._queue.entries else []
             self._remember_uses(value)
-            return [*map(_queued_turn, lost), *_assistant(value, self._describing)]
+            return _assistant(value, self._describing)
         if kind == "user":
             return self._user(value)
         turns = _queued_command(value)
@@ -168,9 +167,7 @@ class Reader:
         if operation == "enqueue":
             words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
             return self._queue.enqueue(Queued(words or text, _string(value, "sessionId"), time, not words, self.folder))
-        if operation in ("remove", "dequeue"):
-            self._queue.close(text, time)
-        elif operation == "popAll":
+        if operation == "popAll":
             self._queue.take_back(text)
         return []
 
