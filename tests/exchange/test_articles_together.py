@@ -16,6 +16,7 @@ from facts import MONDAY, SHOP, a_fact
 from home_lives import Machine
 from memoria.exchange import rounds
 from memoria.exchange.forms import Page
+from memoria.exchange.record import prose_id
 from memoria.exchange.records import Records
 from memoria.pages import refresh
 from memoria.statements.fact import Ending, Fact
@@ -431,13 +432,17 @@ def test_an_edit_after_a_kill_or_while_an_exchange_is_at_work_is_taken(desk: Mac
     assert "The queue holds 900 jobs." in {each.content for each in desk.facts()}
 
 
-def test_a_slug_that_is_none_harms_nobody(desk: Machine, laptop: Machine) -> None:
+def test_a_slug_that_is_none_or_a_page_of_another_version_harms_nobody(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     with desk.at_work(), Records.of(desk.home.paths) as records, records.transaction():
         for slug in ("concepts/../../../out", "elsewhere/x", "/etc/x"):
             records.put(slug, "article", '{"title": "Out"}', ())
+        records.put("concepts/aaa", "article", '{"called": "A page"}', ())
+        records.put("concepts/yard", "article", '{"title": "Yard"}', ())
+        records.put(f"concepts/yard#{prose_id('Notes')}", "prose", "## Notes\t\nA tree.", ())
     meet(desk, laptop)
     assert same(desk, laptop)
+    assert "A tree." in text(laptop, "concepts/yard")
     assert not list(desk.folder.parent.rglob("out.md"))
 
 

@@ -36,6 +36,17 @@ def test_nothing_is_lost_twice_or_back_by_a_folder_that_lags_halves_and_copies(t
     same(f"read/records{seed}.txt", kept)
 
 
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_records_of_a_former_numbering_are_read_on(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "exchange.db"
+    with Records(path) as known:
+        known.put("l-1", "statement", "said", ())
+        known.db.executescript(f"DROP TABLE rows; CREATE TABLE rows (digest TEXT); PRAGMA user_version = {version}")
+    with Records(path) as known:
+        assert (known.standing("l-1") or Record("", "", "")).text == "said"
+        assert known.db.execute("SELECT mark FROM rows").fetchall() == []
+
+
 def entry(word: str, ident: str) -> str:
     marker = f"<!-- memoria entry={ident[2:]} session=s turns=k project=shop-1a model=m -->"
     return f"2026-11-23\n### Session (09:00) · shop · T\n\n**Context:** {word}\n\n{marker}"

@@ -320,10 +320,10 @@ class Page(Article):
         """Let the page have this title, these names, days and summary; without a summary, a person's."""
         if told["title"] != self.title:
             self.entitle(str(told["title"]))
-        for name in _NAMES:
+        for name in filter(told.__contains__, _NAMES):  # records of November 2026 have fewer
             if told[name] != self.front.texts(name):
                 self.front.set(name, list(map(str, told[name])))
-        for name in _DAYS:
+        for name in filter(told.__contains__, _DAYS):
             if told[name] != self.front.text(name):
                 self.front.set(name, str(told[name]))
         if self.wrote_summary and self.summary != told.get("summary", ""):
@@ -402,9 +402,9 @@ class Page(Article):
 def new_page(slug: str, text: str) -> Page:
     """Return the page of an article's record, without lines; raise ValueError when it holds none."""
     told = json.loads(text)
-    created, title = str(told["created"]), str(told["title"])
+    created, title = str(told.get("created", "")), str(told["title"])
     day = date.fromisoformat(created) if clock.is_day(created) else clock.now().date()
-    page = Page.new(slug, title, str(told.get("summary", "")), day, str(told["project"]))
+    page = Page.new(slug, title, str(told.get("summary", "")), day, str(told.get("project", "")))
     if not created:  # by hand, without a frontmatter
         page = Page(slug, f"# {markdown.line(title)}\n")
     page.describe(told)

@@ -40,6 +40,14 @@ from memoria.ground.files import sha256
 LOST: Final = "lost"  # how much was edited here that another machine forgot without having seen that
 HELD: Final = "held"  # the stamp of a file of which something is missing that a person is asked about
 TO_FORGET: Final = "to forget"  # whether something that other machines forgot is not forgotten in the files here yet
+_ROWS: Final = """
+    DROP TABLE IF EXISTS rows;
+    CREATE TABLE rows (  -- of memory servers: ``mark``, how it was listed, ``dots``, of what both sides said then
+        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, created TEXT NOT NULL,
+        mark TEXT NOT NULL, adopted INTEGER NOT NULL, dots TEXT NOT NULL, PRIMARY KEY (home, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX rows_of ON rows (id);
+    """
 _MIGRATIONS: Final = (
     """
     CREATE TABLE records (
@@ -64,15 +72,9 @@ _MIGRATIONS: Final = (
     CREATE INDEX held_of ON held (id);
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
-    """
-    DROP TABLE IF EXISTS rows;
-    CREATE TABLE rows (  -- of memory servers: ``mark``, how it was listed, ``dots``, of what both sides said then
-        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, created TEXT NOT NULL,
-        mark TEXT NOT NULL, adopted INTEGER NOT NULL, dots TEXT NOT NULL, PRIMARY KEY (home, number)
-    ) WITHOUT ROWID;
-    CREATE INDEX rows_of ON rows (id);
-    """,
-)
+    _ROWS,
+    "", "", _ROWS,  # the third and fourth of November 2026 made what the first makes now, and other rows
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

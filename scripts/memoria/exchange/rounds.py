@@ -316,7 +316,7 @@ class Round:
         try:
             source.rewrite(file, change)
             held = self._pieces(source, file, text)
-        except (FileBusyError, SavedMeanwhileError, OSError, ValueError):
+        except (FileBusyError, SavedMeanwhileError, OSError, ValueError, KeyError, TypeError):  # or of another version
             return set()
         stamp = source.mark(file, text)
         with self.records.transaction():
