@@ -513,6 +513,15 @@ def test_pages_are_renewed_when_something_came_and_only_then(desk: Machine, lapt
     assert renew.called, "what a person deleted has gone"
 
 
+def test_the_user_is_told_that_a_newer_version_wrote_the_records(desk: Machine) -> None:
+    desk.sync()
+    with Records.of(desk.home.paths) as records:
+        records.db.execute("PRAGMA user_version = 99")
+    with desk.at_work():
+        together.run(desk.home, is_news=True)
+    assert "update memoria" in Path(desk.home.paths.notice).read_text()
+
+
 def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(desk: Machine, laptop: Machine) -> None:
     write_entry(desk, "aaa111", a_fact("Use pnpm."), a_fact("Use tabs."))
     meet(desk, laptop)

@@ -42,8 +42,13 @@ def run(home: Home, *, is_news: bool) -> None:
 
     What cannot be done now is noted, for who asks, and done with the next exchange.
     """
-    with locks.take(Path(home.paths.sync_lock)) as mine, Records.of(home.paths) as records:
+    with locks.take(Path(home.paths.sync_lock)) as mine, ExitStack() as stack:
         if not mine:
+            return
+        try:
+            records = stack.enter_context(Records.of(home.paths))
+        except ExpectedError as error:  # a newer memoria wrote them
+            _tell_failure(home, error)
             return
         server = _server_of(home)
         is_due = home.settings.sync and (is_news or session_start.is_apart(home.paths))
@@ -62,13 +67,17 @@ def run(home: Home, *, is_news: bool) -> None:
         if done.lost:
             notices.tell(home.paths, "lost", f"memoria: your machines met: {done.line}.")
         if (failure := done.failure) and not isinstance(failure, MemoryServerError):
-            log.warning("exchange: %s", failure)
-            if not isinstance(failure, CarrierError):
-                notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {failure}")
+            _tell_failure(home, failure)
         elif done.held:
             notices.tell(home.paths, "sync", f"memoria: {describe_held(done.held)}")
         else:
             notices.tell(home.paths, "sync", "")
+
+
+def _tell_failure(home: Home, failure: ExpectedError) -> None:
+    log.warning("exchange: %s", failure)
+    if not isinstance(failure, CarrierError):
+        notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {failure}")
 
 
 def describe_held(count: int) -> str:
