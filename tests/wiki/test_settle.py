@@ -284,7 +284,11 @@ def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None
 
 def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) -> None:
     secret = "- The token is ghp_" + "a1B2" * 9 + "."
-    home.edit(SLUG, "## Behaviour\n", f"## To buy\n\n- cables\n\n## Behaviour\n\n- The lamp is green.\n{secret}\n")
+    home.edit(
+        SLUG,
+        "## Behaviour\n",
+        f"## To buy\n\n- cables\n\n## Behaviour\n\n- The lamp is green.\n- [ ] Paint it.\n{secret}\n",
+    )
     home.edit(SLUG, LISTENS, secret[2:])
     home.settle()
     facts = home.facts()
@@ -292,7 +296,7 @@ def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) 
     assert told == (2, False, True)
     lamp = facts["The lamp is green."]
     assert (lamp.origin, lamp.kind, lamp.importance, lamp.quote) == ("user", "fact", 0.9, lamp.content)
-    assert "cables" not in facts
+    assert {"cables", "Paint it.", "[ ] Paint it."}.isdisjoint(facts)
     assert f"- The lamp is green. [[daily/{home.home.zone.day(clock.now())}#^" in home.text(SLUG)
     assert "- cables\n" in home.text(SLUG)
     home.log(entry("b2", 17, learned=stated(NOW_9090)))

@@ -55,6 +55,7 @@ NOTHING: Final = "Nothing of this "  # begins the summary of a page without line
 STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
+_TASK = re.compile(r"\[[ xX-]\] ")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 
@@ -147,7 +148,7 @@ def unnamed_lines(article: Article) -> list[tuple[Section, int, Claim]]:
         (section, number, claim)
         for section, number, claim in article.lines()
         if not section.is_headed(HISTORY) and not (claim.ids or claim.block or STATEMENT.search(claim.text))
-        and words(claim.text) and (claim.sources or is_for_statements(section))
+        and not _TASK.match(claim.text) and words(claim.text) and (claim.sources or is_for_statements(section))
     ]  # fmt: skip
 
 
