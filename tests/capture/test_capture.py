@@ -141,7 +141,10 @@ def test_nothing_is_captured_in_an_excluded_folder(client: Client) -> None:
     assert client.jobs() == []
     assert "left alone" in client.log()
     (client.cwd / ".memoria-off").unlink()
+    client.fire("SessionStart", source="resume")
+    client.write(exchange(2))
     client.fire("Stop")
+    assert client.captured() == exchange(2), "what was said before stays out"
     (client.cwd / ".memoria-off").touch()  # the summary may repeat what is said there
     client.fire("PostCompact", compact_summary="What was said.")
     assert [job.event for job in client.jobs()] == ["Stop"]

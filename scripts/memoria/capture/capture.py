@@ -26,6 +26,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     name = event.session
     reason = exclude.reason(event.cwd, settings, paths)
     if reason and not cursor.find_latest(paths.cursors, name):
+        hook.leave_alone(event, settings, paths)  # for good, also when the folder is excluded no more
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return
     if reason:  # the session came from a folder that is not excluded, and what was said there may wait still

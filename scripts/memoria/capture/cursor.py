@@ -139,7 +139,8 @@ def pause(folder: str, session: str, transcript: str, starts: bool) -> None:
     if not known.is_open:
         captured = read(folder, session, transcript).end
         start = now if starts else max([captured, *(end for _, end in known.spans)])
-        known.spans.append((start, start))
+        if not known.spans or known.spans[-1][1] != start:  # else nothing was captured in between
+            known.spans.append((start, start))
     known.reach(now)
     _write_spans(folder, session, PausedSpans(transcript, known.spans, True))
 
