@@ -363,6 +363,27 @@ def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: 
     assert recorded["ship-bbbbbb"] == ["/home/ada/ship"]
 
 
+def test_a_session_without_an_entry_goes_with_its_project(home: Home, tmp_path: Path) -> None:
+    Path(home.paths.projects).write_text(json.dumps({"folders": {"/home/ada/shop": {"key": "shop-aaaaaa"}}}))
+    data = line(7, "user", "What of Zanzibar?").replace(b"/shop", b"/home/ada/shop")
+    (transcript := tmp_path / "s8.jsonl").write_bytes(data)
+    cursor.write(home.paths.cursors, "s8", cursor.Cursor(str(transcript), 10, b""))
+    header = {"event": "Stop", "session": "s7", "transcript": "", "start": 0, "end": len(data), "cwd": "/home/ada/shop"}
+    Spool(home.paths.spool).add(header, data)
+
+    async def plan(session: str) -> None:
+        async with await WorkingMemory.for_session(session, store=open_store(home.settings, home.paths)) as memory:
+            await memory.set("goal", "Zanzibar")
+
+    asyncio.run(plan("s8"))
+    asyncio.run(plan("s9"))
+    assert len(holding(home, "zanzibar")) >= 2
+    run(forget, home, "--project", "shop", "--yes")
+    assert [job.session for job in Spool(home.paths.spool).jobs()] == []
+    assert asyncio.run(proof.search(home, ["zanzibar"])).holding.count("working memory: session:s9") == 1
+    assert holding(home, "zanzibar") == ["working.db"], "of another session"
+
+
 def test_what_still_says_a_forgotten_statement_is_named(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(forget, home, "l-aa111", "--yes") == 1
     printed = capsys.readouterr().out

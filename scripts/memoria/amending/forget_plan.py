@@ -310,18 +310,34 @@ class _Planner:
     def _jobs(self, plan: Plan) -> None:
         gone = {key for entry in plan.entries for key in entry.turns}
         names = self._sessions(plan)
-        for job in self.spool.jobs(*self.boxes):
-            path = next(path for box in self.boxes if (path := Path(box, job.name)).exists())
+        for job, path in self._job_files():
             turns = intake.job_turns(path)
             if job.session in names:
                 plan.jobs[str(path)] = [key for key, _ in turns]
             elif keys := [key for key, text in turns if key in gone or holds(text, plan.needle)]:
                 plan.jobs[str(path)] = keys
 
+    def _job_files(self) -> Iterator[tuple[Job, Path]]:
+        for job in self.spool.jobs(*self.boxes):
+            yield job, next(path for box in self.boxes if (path := Path(box, job.name)).exists())
+
     def _sessions(self, plan: Plan) -> set[str]:
         """Return the sessions to remove entirely, by their names in file names."""
         sessions = {entry.session for entry in plan.entries} if plan.kind in ("session", "project") else set()
-        return {safe_name(session) for session in (sessions | {plan.target} if plan.kind == "session" else sessions)}
+        names = {safe_name(session) for session in sessions | ({plan.target} if plan.kind == "session" else set())}
+        if plan.kind == "project":  # also those of which no entry tells
+            places = ((name, project.key_of(cwd, self.home.settings, self.home.paths)) for name, cwd in self._begun())
+            names |= {name for name, key in places if key == plan.project}
+        return names
+
+    def _begun(self) -> Iterator[tuple[str, str]]:
+        """Yield each session that waits or was read, by its name in file names, and where it began."""
+        for job, file in self._job_files():
+            with suppress(ValueError, KeyError, TypeError):
+                yield job.session, str(json.loads(file.read_bytes().partition(b"\n")[0])["cwd"])
+        for path in Path(self.home.paths.cursors).glob("*"):
+            turns = _reader_of(transcript := _transcript_of(path)).read(_lines(transcript))
+            yield path.name, next((turn.cwd for turn in turns if turn.cwd), "")
 
     def _transcripts(self, plan: Plan) -> None:
         """Find turns that transcripts hold and no entry has; without a tombstone they would be captured again."""
@@ -330,7 +346,7 @@ class _Planner:
         names = self._sessions(plan)
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
             transcript = _transcript_of(path)
-            reader = Reader(with_sides=True, decode=clients.owner(Path(transcript)).decoder())
+            reader = _reader_of(transcript)
             turns = [*reader.read(_lines(transcript)), *reader.settle()]
             found = [turn.key for turn in turns if path.name in names or holds(turn.words, plan.needle)]
             keys += found
@@ -433,6 +449,10 @@ def _transcript_of(cursor: Path) -> str:
     with suppress(OSError, ValueError, KeyError, TypeError):
         return str(json.loads(cursor.read_text("utf-8"))["transcript"])
     return ""
+
+
+def _reader_of(transcript: str) -> Reader:
+    return Reader(with_sides=True, decode=clients.owner(Path(transcript)).decoder())
 
 
 def _lines(transcript: str) -> Iterator[bytes]:

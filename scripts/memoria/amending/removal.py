@@ -20,6 +20,7 @@ from pathlib import Path
 from memoria.amending import forget_plan, proof
 from memoria.amending.forget_plan import Plan
 from memoria.base import atomic
+from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import tombstone
@@ -171,7 +172,9 @@ async def _clear_working(home: Home, plan: Plan) -> None:
     store, held = open_store(home.settings, home.paths), plan.has
     try:
         for scope in await store.scopes():
-            whole = session_of(scope) in sessions or scope in projects
+            session = session_of(scope) or ""
+            goes = not plan.needle and safe_name(session) in plan.sessions  # also when no entry tells of it
+            whole = goes or session in sessions or scope in projects
             for internal in (True, False):
                 for key, record in (await store.records(scope, internal=internal)).items():
                     if whole or held(f"{key} {record.value}"):
