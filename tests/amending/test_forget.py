@@ -299,11 +299,15 @@ def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there(wi
     assert "Quaggasoft" not in text
 
 
-def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(home: Home, tmp_path: Path) -> None:
+def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(
+    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     transcript = tmp_path / "s1.jsonl"
     transcript.write_bytes(TOLD + LATER + line(5, "user", f"{SECRET}, third time"))
     cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 10, b""))
+    capsys.readouterr()
     assert run(forget, home, "s1", "--yes") == 0
+    assert f"keeps nothing of it:\n- {transcript}\n" in capsys.readouterr().out
     gone(home)
     job(home, transcript.read_bytes())
     taken_in_again(home)

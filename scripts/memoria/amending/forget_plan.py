@@ -66,6 +66,7 @@ class Plan:
     archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
     keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
     sessions: set[str] = field(default_factory=set)  # safe names of those whose transcripts hold it, or that go whole
+    transcripts: set[str] = field(default_factory=set)  # the client's files of sessions that go whole
     project: str = ""  # the key, when a project goes
     folders: list[str] = field(default_factory=list)  # of a project of which nothing remains
     others: dict[Path, tuple[bytes, bytes | None]] = field(default_factory=dict)  # files before and after
@@ -352,6 +353,7 @@ class _Planner:
             keys += found
             if found and "." not in path.name:
                 plan.sessions.add(path.name)
+                plan.transcripts |= {transcript} if path.name in names else set()
         plan.keys = [key for key in dict.fromkeys(keys) if key not in known]
 
     def _wiki(self, plan: Plan) -> None:

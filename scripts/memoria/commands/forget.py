@@ -140,6 +140,6 @@ def _show_proof(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
         yield "The memory server is told to delete its copies of the facts with the next exchange."
     if home.settings.sync and plan.folders:
         yield "Other machines forget this. What they had not sent yet, and the project's name, forget there too."
-    if found.client:
+    if files := sorted({*found.client, *plan.transcripts}):
         yield "Files of coding agents or of a team contain it; memoria does not change them and keeps nothing of it:"
-        yield from (f"- {printable.line(path)}" for path in found.client)
+        yield from (f"- {printable.line(path)}" for path in files)
