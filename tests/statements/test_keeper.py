@@ -289,6 +289,16 @@ def _raise(error: BaseException) -> Any:
     return fail
 
 
+def test_a_quote_that_does_not_prove_new_words_gives_way_to_them(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 4200.", quote="the api is on 4200")])
+        (fact,) = home.store.facts()
+        quotes = [home.edit(fact.id, words, is_users=True).quote for words in (
+            "The API is on port 4200.", "The API is on port 4400.",
+        )]  # fmt: skip
+        assert quotes == ["the api is on 4200", "The API is on port 4400."]
+
+
 @pytest.mark.parametrize("years", [0, -4], ids=["", "the clock was set back"])
 def test_a_persons_edit_in_the_log_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, years: int) -> None:
     now = clock.now() + timedelta(days=365 * years)

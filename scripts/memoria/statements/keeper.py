@@ -30,6 +30,7 @@ from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import amount
 from memoria.search import comparison, identifiers
+from memoria.statements.claim_check import find_unheard
 from memoria.statements.fact import (
     GLOBAL,
     ORIGINS,
@@ -367,7 +368,8 @@ class Keeper(AbstractContextManager["Keeper"]):
             return known
         now = clock.now()
         changed = resumed.reword(words, self.zone.day(now).isoformat(), now) if words != known.content else resumed
-        if is_users and (known.origin != "user" or known.quote == known.content):
+        is_new = find_unheard(words, f"{known.quote}\n{known.content}")  # the quote does not prove it
+        if is_users and (known.origin != "user" or known.quote == known.content or is_new):
             changed = replace(changed, origin="user", quote=words)
         self.write(changed)
         return changed
