@@ -124,12 +124,15 @@ class Compile:
             self.ledger.put(SINCE, self._current_day if self.ledger.count_compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
-    def settle(self, *, takes_all: bool, again: bool) -> int:
-        """Bring articles and statements in step; the arguments, and what is returned: as of ``Settle`` and ``held``."""
+    def settle(self, *, takes_all: bool, again: bool) -> tuple[int, list[str]]:
+        """Bring articles and statements in step; return what is ``held``, and the articles that were written.
+
+        The arguments are those of ``Settle``.
+        """
         settle = Settle(self.home, self.keeper, self.index, takes_all, again)
-        settle.run()
+        slugs = settle.run()
         sources.refresh(self.index, self.home.paths)
-        return settle.held
+        return settle.held, slugs
 
     def waiting_entries(self, *, everything: bool = False, day: str = "", aside: bool = False) -> list[Entry]:
         """Return the entries to take in, oldest first: new ones, and those with a statement more since a compile.
