@@ -35,7 +35,7 @@ VERBS = {
     "share": "share what you choose with your team through the repository, or take it in",
     "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
-    "undo": "restore the wiki to what it was before the last compile",
+    "undo": "restore the wiki to what it was before its last change",
     "show": "print the conversation behind an entry, from the archive",
     "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",

@@ -99,7 +99,8 @@ def _say(undone: Undone) -> None:
     more = f", {printable.amount(len(undone.facts), 'fact')} current again" if undone.facts else ""
     print(f"Undone: {undone.label}; {printable.amount(len(undone.restored), 'file')} restored{more}")
     if undone.label.startswith(BROUGHT):
-        print("  Articles go on telling what is learned; `memoria learned` changes that.")
+        print("  What you had edited there is taken back too. Articles go on telling what is learned; "
+              "`memoria learned` changes that.")  # fmt: skip
     for path in undone.left_alone:
         if path == INDEX:
             continue  # memoria writes it, also after a person's edit of an article
