@@ -79,6 +79,7 @@ def test_what_is_retired_goes_to_history_with_its_lines_and_comes_back_with_them
     ("", "", "\nNew one\n"),
     ("x\n\n## A\n", "x", "\nNew one\n\n## A\n"),
     ("# T\n\nold\nrow\n\nmore\n\n## A", "old row", "# T\n\nNew one\n\nmore\n\n## A"),
+    ("# T\n\n![[x.png]]\n\nold\n", "old", "# T\n\n![[x.png]]\n\nNew one\n"),
     ("# T\nold\n## A", "old", "# T\n\nNew one\n\n## A"),
     ("T\n===\nold\n\nA\n---\n\nb\nc\n---", "old", "T\n===\n\nNew one\n\nA\n---\n\nb\nc\n---"),
 ])  # fmt: skip

@@ -324,7 +324,8 @@ class Article:
     def summary_rows(self) -> tuple[int, int]:
         """Where the summary begins and ends in the lead."""
         rows = self.lead
-        start = next((n for n, row in enumerate(rows) if row.strip() and markdown.heading(row)[0] != 1), len(rows))
+        told = (n for n, row in enumerate(rows) if row.strip() and markdown.heading(row)[0] != 1 and row[:2] != "![")
+        start = next(told, len(rows))
         return start, next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
 
     @property
