@@ -56,7 +56,14 @@ def test_when_the_archive_has_nothing_any_more_the_answer_says_so(
     Path(home.paths.daily, f"{DAY}.md").unlink()
     run(why, home, "concepts/worker-lock")
     assert "known; `memoria verify` says whether its day is gone" in capsys.readouterr().out
-    Path(home.paths.knowledge, "concepts", "vat.md").write_text("# VAT\n\nWe charge 20 %.\n")
+    Path(home.paths.daily, "2026-11-02.md").write_text(
+        "### Learned (09:00) · shop\n\n- [fact] It is 20 %. ^l-aaaa1111\n"
+    )
+    cited = "# VAT\n\n## Decisions\n\n- It is 20 %. [[daily/2026-11-02#^l-aaaa1111|2 Nov]]\n"
+    (vat := Path(home.paths.knowledge, "concepts", "vat.md")).write_text(cited)
+    run(why, home, "concepts/vat")
+    assert "known: it was written by hand, or came from elsewhere" in capsys.readouterr().out
+    vat.write_text("# VAT\n\nWe charge 20 %.\n")
     assert run(why, home, "concepts/vat") == 0, "an article by hand"
 
 

@@ -42,7 +42,7 @@ MAX_CLAIMS = 5  # claims that a text may refer to
 MAX_TRACED = 12  # claims of one article that are traced in one answer of the tool
 MAX_TURNS = 4  # of one source that are shown
 TURN_CHARS = 1_200  # of a turn in an answer of the tool
-UNKNOWN = "no conversation of this machine is known"
+UNKNOWN, ELSEWHERE = "no conversation of this machine is known", ": it was written by hand, or came from elsewhere"
 NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have
 
 
@@ -193,14 +193,12 @@ def lines(
     yield f"{clean(claimed.text)}\n  in [[{claimed.place}]]"
     if not traces:
         is_quoted = claimed.words != claimed.text
-        yield (
-            f"  learned from: {clean(claimed.words)}"
-            if is_quoted
-            else f"  {UNKNOWN}: it was written by hand, or came from elsewhere"
-        )
+        yield (f"  learned from: {clean(claimed.words)}" if is_quoted else f"  {UNKNOWN}{ELSEWHERE}")
     for trace in traces:
         if trace.entry is None:
-            yield f"  from [[{trace.source}]], {UNKNOWN}; {invocation.command('verify')} says whether its day is gone"
+            is_there = Path(home.paths.daily, f"{trace.source.removeprefix('daily/')[:10]}.md").exists()
+            why = ELSEWHERE if is_there else f"; {invocation.command('verify')} says whether its day is gone"
+            yield f"  from [[{trace.source}]], {UNKNOWN}{why}"
             continue
         when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
         yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"

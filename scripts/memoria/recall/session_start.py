@@ -27,8 +27,8 @@ DOUBLED = (
     "out, `claude plugin uninstall memoria` removes the plugin."
 )
 WELCOME = (
-    "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
-    "Run {} at any time to check."
+    "memoria is installed and running. It has nothing to recall yet of this project: the first page appears after "
+    "a session ends. Run {} at any time to check."
 )
 GONE = "Your memory at {} is gone (moved, or its disk is not mounted). A new one begins there; {} says what to do."
 WRONG_SETTING = "memoria: {}. The default is used until it is corrected; {} lists the settings."
