@@ -152,6 +152,9 @@ def test_a_title_that_names_what_no_longer_holds_says_so() -> None:
     assert mark_title(title, [Past(HETZNER, "", AWS)]) == f"{title} (no longer holds)"
     assert mark_title(title, past) == f"{title} (until 2026-11-18)"
     assert mark_title("Host production", past) == "Host production"
+    near = [Past("The API is on port 4100.", "2026-11-18", "The API is on 4200, for monitoring has port 4100.")]
+    said = [mark_title("API on port 4100", near, (Learned("fact", "x", "l-x", ended=over),)) for over in (True, False)]
+    assert said == ["API on port 4100 (until 2026-11-18)", "API on port 4100"]
     learned = (Learned("fact", HETZNER, "l-gone", ended=True), Learned("fact", DRIFT, "l-holds"))
     ended = entry("a1", title=title, context=f"{HETZNER} {DRIFT}", decisions=(HETZNER, DRIFT), lessons=(DRIFT,))
     ended = replace(ended, learned=learned, key_exchanges=(HETZNER,))

@@ -56,7 +56,7 @@ def test_archived_turns_are_found_and_read_once(world: Paths, monkeypatch: pytes
         assert Path(world.named).is_file()
         (hit,) = index.search("pangolins")
         assert (hit.kind, hit.path, hit.session, hit.project) == ("turn", "archive/abcdefgh", "s-1", "shop-000001")
-        assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
+        assert (hit.title, hit.date) == ("Port of the listener (until 2026-11-21)", "2026-11-20")
         monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
         assert sources.refresh(index, world) == 0
 

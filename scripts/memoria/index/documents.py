@@ -160,7 +160,7 @@ def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> I
         project = "" if owner == GLOBAL else owner
         if part.entry:
             past = ended.entry_pasts(part.entry, outdated)
-            title = mark_title(title, past)
+            title = mark_title(title, past, part.entry.learned)
             passages = tuple(_current(passages, past))
         if passages or (anchor and not part.is_learned):
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memoria.base import sqlite
 from memoria.base.paths import Paths
-from memoria.daily.entry import Entry
+from memoria.daily.entry import Entry, Learned
 from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison, cues
 from memoria.search.stemming import strip_ending
@@ -61,11 +61,11 @@ class Past:
         over, new = own.signed_stems - now.signed_stems, now.signed_stems - own.signed_stems
         return len(over & words.signed_stems) >= TOLD * len(over) if over else not new & words.signed_stems
 
-    def is_named_in(self, text: str) -> bool:
+    def is_named_in(self, text: str, *, is_over: bool = False) -> bool:
         """Return whether a short text, such as a title, is about this and names what holds no longer.
 
         Half of its words are the statement's, and one is missing from what holds instead: where a number changed,
-        a number.
+        a number. ``is_over``: nothing that was learned there holds, so that the words may stand in what holds instead.
         """
         if not self.cited:
             return False
@@ -75,6 +75,8 @@ class Past:
         known = [word for word in shared if shared[word]]
         if len(known) < max(MIN_NAMED, NAMED * len(shared)):
             return False
+        if is_over:
+            return True
         numbers = own.numbers - now.numbers
         if numbers and (now.numbers or not now.stems):
             return bool(numbers & said.numbers)
@@ -165,7 +167,7 @@ class Ended:
 
         return replace(
             entry,
-            title=mark_title(entry.title, past),
+            title=mark_title(entry.title, past, entry.learned),
             context=drop_ended(entry.context, past),
             key_exchanges=rows(entry.key_exchanges),
             decisions=rows(entry.decisions),
@@ -176,9 +178,13 @@ class Ended:
 NOTHING = Ended()
 
 
-def mark_title(title: str, past: Iterable[Past]) -> str:
-    """Return a title; when it names what no longer holds, with the day on which that ended."""
-    days = [each.day for each in past if each.is_named_in(title)]
+def mark_title(title: str, past: Iterable[Past], learned: Sequence[Learned] = ()) -> str:
+    """Return a title; when it names what no longer holds, with the day on which that ended.
+
+    ``learned``: the statements of the entry that it is the title of.
+    """
+    is_over = bool(learned) and all(each.ended for each in learned)
+    days = [each.day for each in past if each.is_named_in(title, is_over=is_over)]
     if not days:
         return title
     return f"{title} (until {max(days)})" if max(days) else f"{title} (no longer holds)"
