@@ -255,7 +255,7 @@ def test_what_was_edited_since_its_compile_still_waits_for_the_next(
     with closing(sqlite3.connect(later / "memoria" / ".memoria" / "ledger.db")) as db, db:
         db.execute("UPDATE entries SET took = '00000000' WHERE id = (SELECT min(id) FROM entries)")
     for count in (1, 0):
-        assert run(capsys, "compile").startswith(f"{count} of {count} entr")
+        assert f"{count} of {count} entr" in run(capsys, "compile")
 
 
 def test_what_0_2_0_compiled_ends_by_its_id_and_a_person_goes_on_editing_it(later: Path) -> None:

@@ -346,7 +346,7 @@ def test_undo_brings_the_wiki_back_and_entries_wait_again(wiki: WikiHome, capsys
     assert "1 entry waiting again" in capsys.readouterr().out
     wiki.edit(SLUG, "8080", "9090")
     wiki.compile([placed("port")])
-    assert "1 article brought up to date with your edits" in capsys.readouterr().out
+    assert "1 article brought up to date with the logs and your edits" in capsys.readouterr().out
     assert "The host of the listener is local" in wiki.text(SLUG)
 
 

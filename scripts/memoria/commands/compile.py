@@ -63,7 +63,7 @@ def _compile_locked(args: argparse.Namespace, home: Home, seen: set[str]) -> Non
         compile_.prepare()
         held, stepped = (0, []) if args.dry_run else compile_.settle(takes_all=args.force, again=not args.due)
         if stepped and not args.due:
-            print(f"{printable.amount(len(stepped), 'article')} brought up to date with your edits and what ended.")
+            print(f"{printable.amount(len(stepped), 'article')} brought up to date with the logs and your edits.")
         seen |= gate.jobs(gate.waiting_entries(compile_.ledger, home))
         if args.due and not gate.is_due(compile_.ledger, home):
             return
