@@ -66,7 +66,8 @@ class Plan:
     archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
     keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
     sessions: set[str] = field(default_factory=set)  # safe names of those whose transcripts hold it, or that go whole
-    transcripts: set[str] = field(default_factory=set)  # the client's files of sessions that go whole
+    whole: set[str] = field(default_factory=set)  # safe names of those that go whole
+    transcripts: set[str] = field(default_factory=set)  # the client's files of these
     project: str = ""  # the key, when a project goes
     folders: list[str] = field(default_factory=list)  # of a project of which nothing remains
     others: dict[Path, tuple[bytes, bytes | None]] = field(default_factory=dict)  # files before and after
@@ -310,7 +311,7 @@ class _Planner:
 
     def _jobs(self, plan: Plan) -> None:
         gone = {key for entry in plan.entries for key in entry.turns}
-        names = self._sessions(plan)
+        names = plan.whole = self._sessions(plan)
         for job, path in self._job_files():
             turns = intake.job_turns(path)
             if job.session in names:
@@ -344,7 +345,7 @@ class _Planner:
         """Find turns that transcripts hold and no entry has; without a tombstone they would be captured again."""
         known = {key for entry in self.entries for key in entry.turns}
         keys = [key for found in plan.jobs.values() for key in found]
-        names = self._sessions(plan)
+        names = plan.whole
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
             transcript = _transcript_of(path)
             reader = _reader_of(transcript)

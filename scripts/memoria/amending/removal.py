@@ -167,14 +167,12 @@ async def _clear_working(home: Home, plan: Plan) -> None:
     file = Path(home.paths.working)
     if not (file.exists() or home.settings.redis_url):
         return
-    sessions = {plan.target} if plan.kind == "session" else {each.session for each in plan.entries if not plan.needle}
+    sessions = plan.whole | {safe_name(each.session) for each in plan.entries if not plan.needle}
     projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
     store, held = open_store(home.settings, home.paths), plan.has
     try:
         for scope in await store.scopes():
-            session = session_of(scope) or ""
-            goes = not plan.needle and safe_name(session) in plan.sessions  # also when no entry tells of it
-            whole = goes or session in sessions or scope in projects
+            whole = safe_name(session_of(scope) or "") in sessions or scope in projects
             for internal in (True, False):
                 for key, record in (await store.records(scope, internal=internal)).items():
                     if whole or held(f"{key} {record.value}"):

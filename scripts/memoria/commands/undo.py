@@ -99,7 +99,7 @@ def _say(undone: Undone) -> None:
     more = f", {printable.amount(len(undone.facts), 'fact')} current again" if undone.facts else ""
     print(f"Undone: {undone.label}; {printable.amount(len(undone.restored), 'file')} restored{more}")
     if undone.label.startswith(BROUGHT):
-        print("  What you had edited there is taken back too. Articles go on telling what is learned; "
+        print("  Edits of yours that it took in go back too. Articles go on telling what is learned; "
               "`memoria learned` changes that.")  # fmt: skip
     for path in undone.left_alone:
         if path == INDEX:

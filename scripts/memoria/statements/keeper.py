@@ -368,8 +368,8 @@ class Keeper(AbstractContextManager["Keeper"]):
             return known
         now = clock.now()
         changed = resumed.reword(words, self.zone.day(now).isoformat(), now) if words != known.content else resumed
-        is_new = find_unheard(words, f"{known.quote}\n{known.content}")  # the quote does not prove it
-        if is_users and (known.origin != "user" or known.quote == known.content or is_new):
+        ground = f"{known.quote}\n{known.content}"  # which does not prove another number or name
+        if is_users and (known.origin != "user" or known.quote == known.content or find_unheard(words, ground)):
             changed = replace(changed, origin="user", quote=words)
         self.write(changed)
         return changed

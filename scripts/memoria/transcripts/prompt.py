@@ -60,7 +60,7 @@ _PERSON_KINDS = ("human",)
 _PERSON_SOURCES = ("typed", "queued", "sdk")  # sdk: a program or an editor's window, which sends what a person typed
 _PERSON_TURNS = ("human", "sdk")
 _VERBATIM = ("typed", "queued")  # nothing of the client's is mixed into these
-_MAX_ENTRIES = 1_000  # kept; machine notices may stay open for a whole session
+_MAX_ENTRIES = 1_000  # held back at most, because each is compared with all
 _SUMMARY_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
@@ -301,7 +301,7 @@ class Queue:
         """Take in a ``popAll``: the user has the text in the input line again; without a text, all that still waits."""
         whole = _normalise(text)
         taken = [entry for entry in self.open if _normalise(entry.text) == whole][:1] if text else self.open
-        for entry in taken or [entry for entry in self.open if _normalise(entry.text) in whole]:
+        for entry in taken or [entry for entry in self.open if entry.text and _normalise(entry.text) in whole]:
             entry.said = True
 
     def mark_seen(self, text: str) -> None:

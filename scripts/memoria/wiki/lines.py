@@ -55,7 +55,7 @@ NOTHING: Final = "Nothing of this "  # begins the summary of a page without line
 STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
-_TASK = re.compile(r"\[[ xX-]\] ")
+_TASK = re.compile(r"\[[ xX-]\] ")  # begins an item that is done, or not, and no statement
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 
